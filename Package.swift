@@ -1,0 +1,90 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+// Rooms and their one direction of imports: docs/architecture.md.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+  name: "transferd",
+  products: [
+    .library(name: "TransferEngine", targets: ["TransferEngine"]),
+    .executable(name: "transferd", targets: ["transferd"]),
+    .executable(name: "transferctl", targets: ["transferctl"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+    .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(
+      name: "TransferEngine",
+      dependencies: [
+        "CCurl",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .target(name: "TransferAPI", swiftSettings: strict),
+    .target(
+      name: "Store",
+      dependencies: ["TransferAPI", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "transferd",
+      dependencies: [
+        "TransferEngine", "TransferAPI", "Store",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Configuration", package: "swift-configuration"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "transferctl",
+      dependencies: [
+        "TransferEngine", "TransferAPI",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Rainbow", package: "Rainbow"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "TestSupport",
+      dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+      path: "Tests/TestSupport",
+      swiftSettings: strict),
+    .testTarget(
+      name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: strict),
+    .testTarget(
+      name: "TransferEngineTests", dependencies: ["TransferEngine", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "transferdTests", dependencies: ["transferd", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "transferctlTests", dependencies: ["transferctl", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: ["TransferAPI", "TransferEngine", "TestSupport"],
+      swiftSettings: strict),
+  ]
+)

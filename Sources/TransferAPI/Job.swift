@@ -1,0 +1,91 @@
+public import FoundationEssentials
+
+/// A job as everybody sees it: the contract's JSON fields, in their order. Carries no secrets.
+public struct Job: Codable, Equatable, Sendable, Identifiable {
+  public var id: JobID
+  public var kind: JobKind
+  public var state: JobState
+  /// The URL (of an upload: the file's path). Userinfo and secret query values are left out.
+  public var source: String
+  /// The absolute path (of an upload: the URL). Ends in `/` while a download waits for the server to name its file.
+  public var destination: String
+  /// Bytes that are safe to go on from. While running, the live number.
+  public var bytesDone: Int64
+  /// `nil` while unknown.
+  public var bytesTotal: Int64?
+  /// Smoothed over about 15 s; 0 unless running.
+  public var bytesPerSecond: Int64
+  /// The number of the current or last try, counted anew after each try that made progress. 0: never tried.
+  public var attempt: Int
+  /// After this many tries in a row without progress the job fails.
+  public var maxAttempts: Int
+  /// When the next try begins; only while `retrying`.
+  public var retryAt: Date?
+  /// Higher first; equal ones in the order they were added.
+  public var priority: Int
+  public var batch: String?
+  public var key: String?
+  /// `sha-256=…`, as demanded by the user.
+  public var checksum: String?
+  public var error: JobFailure?
+  public var createdAt: Date
+  public var startedAt: Date?
+  public var finishedAt: Date?
+
+  public init(
+    id: JobID, kind: JobKind, state: JobState, source: String, destination: String,
+    bytesDone: Int64 = 0, bytesTotal: Int64? = nil, bytesPerSecond: Int64 = 0, attempt: Int = 0,
+    maxAttempts: Int, retryAt: Date? = nil, priority: Int = 0, batch: String? = nil,
+    key: String? = nil, checksum: String? = nil, error: JobFailure? = nil, createdAt: Date,
+    startedAt: Date? = nil, finishedAt: Date? = nil
+  ) {
+    self.id = id
+    self.kind = kind
+    self.state = state
+    self.source = source
+    self.destination = destination
+    self.bytesDone = bytesDone
+    self.bytesTotal = bytesTotal
+    self.bytesPerSecond = bytesPerSecond
+    self.attempt = attempt
+    self.maxAttempts = maxAttempts
+    self.retryAt = retryAt
+    self.priority = priority
+    self.batch = batch
+    self.key = key
+    self.checksum = checksum
+    self.error = error
+    self.createdAt = createdAt
+    self.startedAt = startedAt
+    self.finishedAt = finishedAt
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case id, kind, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
+    case maxAttempts, retryAt, priority, batch, key, checksum, error, createdAt, startedAt, finishedAt
+  }
+
+  /// Every field is always there, null where there is nothing to say, so that scripts need not ask twice.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(id, forKey: .id)
+    try container.encode(kind, forKey: .kind)
+    try container.encode(state, forKey: .state)
+    try container.encode(source, forKey: .source)
+    try container.encode(destination, forKey: .destination)
+    try container.encode(bytesDone, forKey: .bytesDone)
+    try container.encode(bytesTotal, forKey: .bytesTotal)
+    try container.encode(bytesPerSecond, forKey: .bytesPerSecond)
+    try container.encode(attempt, forKey: .attempt)
+    try container.encode(maxAttempts, forKey: .maxAttempts)
+    try container.encode(retryAt, forKey: .retryAt)
+    try container.encode(priority, forKey: .priority)
+    try container.encode(batch, forKey: .batch)
+    try container.encode(key, forKey: .key)
+    try container.encode(checksum, forKey: .checksum)
+    try container.encode(error, forKey: .error)
+    try container.encode(createdAt, forKey: .createdAt)
+    try container.encode(startedAt, forKey: .startedAt)
+    try container.encode(finishedAt, forKey: .finishedAt)
+  }
+}

@@ -1,0 +1,75 @@
+/// Why an attempt or a job failed, in the words of the contract.
+public struct JobFailure: Codable, Equatable, Sendable {
+  /// A stable string for scripts: `http-404`, `dns`, `disk-full`, … See `Code`.
+  public var code: Code
+  /// For people: what could not be done, and why. Carries no secrets.
+  public var message: String
+  /// The answer's status where the server gave one.
+  public var httpStatus: Int?
+  /// Whether the same try may succeed later.
+  public var transient: Bool
+
+  public init(code: Code, message: String, httpStatus: Int? = nil, transient: Bool) {
+    self.code = code
+    self.message = message
+    self.httpStatus = httpStatus
+    self.transient = transient
+  }
+
+  /// The stable codes. Open on purpose: `http-…` has one for every status.
+  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    public var description: String { rawValue }
+
+    public static func http(_ status: Int) -> Code { Code(rawValue: "http-\(status)") }
+
+    public static let dns = Code(rawValue: "dns")
+    public static let connect = Code(rawValue: "connect")
+    public static let tls = Code(rawValue: "tls")
+    public static let timeout = Code(rawValue: "timeout")
+    public static let stalled = Code(rawValue: "stalled")
+    public static let truncated = Code(rawValue: "truncated")
+    public static let checksumMismatch = Code(rawValue: "checksum-mismatch")
+    public static let sourceChanged = Code(rawValue: "source-changed")
+    public static let sourceMissing = Code(rawValue: "source-missing")
+    public static let destinationExists = Code(rawValue: "destination-exists")
+    public static let destinationMissing = Code(rawValue: "destination-missing")
+    public static let diskFull = Code(rawValue: "disk-full")
+    public static let permission = Code(rawValue: "permission")
+    public static let unsupportedProtocol = Code(rawValue: "unsupported-protocol")
+    public static let tooManyRedirects = Code(rawValue: "too-many-redirects")
+    /// A redirect that may not be followed: https to http, or to something that is not HTTP.
+    public static let redirectRefused = Code(rawValue: "redirect-refused")
+    /// The server's answer breaks its protocol, or a limit on its size.
+    public static let protocolError = Code(rawValue: "protocol")
+    /// The disk gave an error other than being full.
+    public static let io = Code(rawValue: "io")
+    public static let cancelled = Code(rawValue: "cancelled")
+    public static let `internal` = Code(rawValue: "internal")
+  }
+}
+
+extension JobFailure.Code: Codable {
+  public init(from decoder: any Decoder) throws {
+    rawValue = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}
+
+extension JobFailure {
+  private enum CodingKeys: String, CodingKey { case code, message, httpStatus, transient }
+
+  /// Every field is always there; `httpStatus` is null where there was no answer.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(code, forKey: .code)
+    try container.encode(message, forKey: .message)
+    try container.encode(httpStatus, forKey: .httpStatus)
+    try container.encode(transient, forKey: .transient)
+  }
+}

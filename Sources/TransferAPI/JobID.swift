@@ -1,0 +1,28 @@
+/// The number a job is known by for ever: assigned by the store, never used twice in one state directory.
+public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+  public let rawValue: Int64
+
+  public init(rawValue: Int64) { self.rawValue = rawValue }
+  public init(_ rawValue: Int64) { self.rawValue = rawValue }
+
+  /// Parses what a person types: decimal digits, 1 or more. Anything else is `nil`.
+  public init?(_ text: some StringProtocol) {
+    guard let number = Int64(text), number > 0 else { return nil }
+    self.rawValue = number
+  }
+
+  public var description: String { String(rawValue) }
+
+  public static func < (lhs: JobID, rhs: JobID) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+extension JobID: Codable {
+  public init(from decoder: any Decoder) throws {
+    rawValue = try decoder.singleValueContainer().decode(Int64.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}

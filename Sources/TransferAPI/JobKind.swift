@@ -1,0 +1,5 @@
+/// Which way the bytes go.
+public enum JobKind: String, Codable, CaseIterable, Sendable {
+  case download
+  case upload
+}

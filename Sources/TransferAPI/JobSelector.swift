@@ -1,0 +1,55 @@
+/// Which jobs a verb means. Exactly one of: some ids, a batch, a state, or all.
+public enum JobSelector: Equatable, Sendable {
+  case ids([JobID])
+  case batch(String)
+  case state(JobState)
+  case all
+}
+
+extension JobSelector: Codable {
+  private enum CodingKeys: String, CodingKey { case ids, batch, state, all }
+
+  /// - Throws: `WireError` unless exactly one field is there.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    guard container.allKeys.count == 1, let key = container.allKeys.first else {
+      throw WireError("a selector has exactly one of ids, batch, state and all")
+    }
+    switch key {
+    case .ids: self = .ids(try container.decode([JobID].self, forKey: .ids))
+    case .batch: self = .batch(try container.decode(String.self, forKey: .batch))
+    case .state: self = .state(try container.decode(JobState.self, forKey: .state))
+    case .all:
+      guard try container.decode(Bool.self, forKey: .all) else {
+        throw WireError("the selector all is true or not there")
+      }
+      self = .all
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .ids(let ids): try container.encode(ids, forKey: .ids)
+    case .batch(let name): try container.encode(name, forKey: .batch)
+    case .state(let state): try container.encode(state, forKey: .state)
+    case .all: try container.encode(true, forKey: .all)
+    }
+  }
+}
+
+/// What a person may ask of stored jobs; `POST /v1/jobs:VERB` and `POST /v1/jobs/{id}:VERB`.
+public enum JobVerb: String, Codable, CaseIterable, Sendable {
+  case pause, resume, cancel, retry, remove
+
+  /// The event it means; `nil` for `remove`, which is allowed in every state.
+  public var event: JobEvent? {
+    switch self {
+    case .pause: .pause
+    case .resume: .resume
+    case .cancel: .cancel
+    case .retry: .retry
+    case .remove: nil
+    }
+  }
+}

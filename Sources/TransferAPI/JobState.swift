@@ -1,0 +1,109 @@
+/// Where a job stands. `applying(_:)` is the only way from one state to the next; docs/job-states.md draws it.
+public enum JobState: String, Codable, CaseIterable, Sendable {
+  /// Waits for a free slot. Entered when added, resumed, retried by hand, or after the daemon ended in mid-transfer.
+  case queued
+  /// An attempt is under way in this daemon. A job found `running` at boot was cut off and becomes `queued`.
+  case running
+  /// An attempt failed for a reason that may pass; the next begins at `retryAt` without anybody's doing.
+  case retrying
+  /// Stopped by a person. The bytes are kept; nothing happens until `resume`.
+  case paused
+  /// The destination holds the verified bytes. Final.
+  case completed
+  /// Given up, with the reason in `error`. The bytes are kept for `retry`.
+  case failed
+  /// Given up by a person. No part file is left.
+  case cancelled
+
+  /// No attempt will follow unless a person asks for one.
+  public var isFinal: Bool {
+    switch self {
+    case .completed, .failed, .cancelled: true
+    case .queued, .running, .retrying, .paused: false
+    }
+  }
+}
+
+/// What can happen to a job.
+public enum JobEvent: String, Codable, CaseIterable, Sendable {
+  /// The scheduler gives it a slot.
+  case claim
+  /// A person stops it for a while.
+  case pause
+  /// A person lets a paused job go on.
+  case resume
+  /// A person gives it up.
+  case cancel
+  /// A person wants another try, now.
+  case retry
+  /// Its attempt was cut off by the daemon's own end; no fault of the job.
+  case requeue
+  /// Its attempt failed for a reason that may pass.
+  case postpone
+  /// Its attempt failed for good, or the policy allows no further one.
+  case fail
+  /// Its bytes are verified and stand under the destination's name.
+  case complete
+}
+
+/// A person asked for what the job's state does not allow.
+public struct InvalidTransition: Error, Equatable, Sendable, CustomStringConvertible {
+  public let state: JobState
+  public let event: JobEvent
+
+  public init(state: JobState, event: JobEvent) {
+    self.state = state
+    self.event = event
+  }
+
+  public var description: String {
+    let hint =
+      switch (state, event) {
+      case (.failed, .resume), (.cancelled, .resume): "; use retry"
+      case (.paused, .retry): "; use resume"
+      default: ""
+      }
+    return "cannot \(event.rawValue) a job that is \(state.rawValue)\(hint)"
+  }
+}
+
+extension JobState {
+  /// The state after `event`. Equal to `self` where the wish is already fulfilled (pausing what is paused).
+  /// - Throws: `InvalidTransition` where the event makes no sense in this state.
+  public func applying(_ event: JobEvent) throws(InvalidTransition) -> JobState {
+    switch (self, event) {
+    case (.queued, .claim), (.retrying, .claim): .running
+
+    case (.queued, .pause), (.running, .pause), (.retrying, .pause), (.paused, .pause): .paused
+    case (.paused, .resume): .queued
+
+    case (.queued, .cancel), (.running, .cancel), (.retrying, .cancel), (.paused, .cancel),
+      (.cancelled, .cancel):
+      .cancelled
+
+    case (.failed, .retry), (.cancelled, .retry), (.retrying, .retry), (.queued, .retry): .queued
+
+    case (.running, .requeue): .queued
+    case (.running, .postpone): .retrying
+    case (.running, .fail): .failed
+    case (.running, .complete): .completed
+
+    case (.running, .claim), (.paused, .claim), (.completed, .claim), (.failed, .claim),
+      (.cancelled, .claim),
+      (.completed, .pause), (.failed, .pause), (.cancelled, .pause),
+      (.queued, .resume), (.running, .resume), (.retrying, .resume), (.completed, .resume),
+      (.failed, .resume), (.cancelled, .resume),
+      (.completed, .cancel), (.failed, .cancel),
+      (.running, .retry), (.paused, .retry), (.completed, .retry),
+      (.queued, .requeue), (.retrying, .requeue), (.paused, .requeue), (.completed, .requeue),
+      (.failed, .requeue), (.cancelled, .requeue),
+      (.queued, .postpone), (.retrying, .postpone), (.paused, .postpone), (.completed, .postpone),
+      (.failed, .postpone), (.cancelled, .postpone),
+      (.queued, .fail), (.retrying, .fail), (.paused, .fail), (.completed, .fail), (.failed, .fail),
+      (.cancelled, .fail),
+      (.queued, .complete), (.retrying, .complete), (.paused, .complete), (.completed, .complete),
+      (.failed, .complete), (.cancelled, .complete):
+      throw InvalidTransition(state: self, event: event)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// Where the socket and the state are, from the environment: one rule for both programs.
+public struct Locations: Equatable, Sendable {
+  /// Of the user's daemon.
+  public var socket: String
+  public var stateDirectory: String
+  /// Somebody named the socket, so no other is tried and no daemon started.
+  public var isSocketExplicit: Bool
+
+  public static let systemSocket = "/run/transferd/transferd.sock"
+  public static let systemStateDirectory = "/var/lib/transferd"
+
+  /// - Parameters:
+  ///   - socket: the value of `--socket`.
+  ///   - stateDirectory: the value of `--state-dir`.
+  ///   - home: the user's home where `HOME` is unset (cron), from the password database.
+  ///   - directoryExists: asks the file system.
+  /// - Throws: `WireError` where neither `HOME` nor a home is known.
+  public init(
+    socket: String?, stateDirectory: String?, environment: [String: String], uid: UInt32, home: String?,
+    directoryExists: (String) -> Bool
+  ) throws(WireError) {
+    func set(_ name: String) -> String? {
+      environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+    if let state = stateDirectory ?? set("TRANSFERD_STATE_DIR") {
+      self.stateDirectory = state
+    } else if let state = set("XDG_STATE_HOME") {
+      self.stateDirectory = state + "/transferd"
+    } else if let home = set("HOME") ?? home {
+      self.stateDirectory = home + "/.local/state/transferd"
+    } else {
+      throw WireError("cannot tell where the state is: set HOME, or name it with --state-dir")
+    }
+    isSocketExplicit = true
+    if let socket = socket ?? set("TRANSFERD_SOCKET") {
+      self.socket = socket
+      return
+    }
+    isSocketExplicit = false
+    if let runtime = set("XDG_RUNTIME_DIR") {
+      self.socket = runtime + "/transferd/transferd.sock"
+    } else if directoryExists("/run/user/\(uid)") {
+      self.socket = "/run/user/\(uid)/transferd/transferd.sock"
+    } else {
+      self.socket = self.stateDirectory + "/transferd.sock"
+    }
+  }
+}

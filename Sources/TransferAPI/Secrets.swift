@@ -1,0 +1,47 @@
+/// Tells which header fields and query items are secrets, by name. What they hold is stored and sent, never shown.
+public enum Secrets {
+  /// Case does not matter.
+  public static func isSecret(headerName name: String) -> Bool {
+    let name = name.lowercased()
+    switch name {
+    case "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token",
+      "x-amz-security-token", "x-vault-token", "private-token", "job-token", "deploy-token":
+      return true
+    default:
+      return ["token", "secret", "password", "passwd", "api-key", "apikey", "auth", "credential", "session"]
+        .contains { name.contains($0) }
+    }
+  }
+
+  /// Case does not matter.
+  public static func isSecret(queryName name: String) -> Bool {
+    let name = name.lowercased()
+    switch name {
+    case "sig", "signature", "x-amz-signature", "x-amz-credential", "x-goog-signature", "x-goog-credential",
+      "awsaccesskeyid", "key-pair-id", "policy", "code", "pwd", "pass", "auth":
+      return true
+    default:
+      return ["token", "secret", "password", "passwd", "api_key", "api-key", "apikey"]
+        .contains { name.contains($0) }
+    }
+  }
+
+  /// The URL without userinfo, and with `***` for the values of secret query items. Anything that has no
+  /// `://` comes back as it is.
+  public static func redacting(url: String) -> String {
+    guard let scheme = url.firstRange(of: "://") else { return url }
+    var rest = url[scheme.upperBound...]
+    let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
+    if let at = rest[..<authorityEnd].lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+    guard let mark = rest.firstIndex(of: "?") else { return url[..<scheme.upperBound] + rest }
+    let queryStart = rest.index(after: mark)
+    let queryEnd = rest[queryStart...].firstIndex(of: "#") ?? rest.endIndex
+    let items = rest[queryStart..<queryEnd].split(separator: "&", omittingEmptySubsequences: false).map { item in
+      guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else {
+        return String(item)
+      }
+      return item[...equals] + "***"
+    }
+    return url[..<scheme.upperBound] + rest[..<queryStart] + items.joined(separator: "&") + rest[queryEnd...]
+  }
+}
