@@ -29,19 +29,21 @@ public enum Secrets {
   /// The URL without userinfo, and with `***` for the values of secret query items. Anything that has no
   /// `://` comes back as it is.
   public static func redacting(url: String) -> String {
-    guard let scheme = url.firstRange(of: "://") else { return url }
-    var rest = url[scheme.upperBound...]
+    guard let separator = url.firstRange(of: "://") else { return url }
+    let scheme = url[..<separator.upperBound]
+    var rest = url[separator.upperBound...]
     let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
     if let at = rest[..<authorityEnd].lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-    guard let mark = rest.firstIndex(of: "?") else { return url[..<scheme.upperBound] + rest }
+    guard let mark = rest.firstIndex(of: "?") else { return "\(scheme)\(rest)" }
     let queryStart = rest.index(after: mark)
     let queryEnd = rest[queryStart...].firstIndex(of: "#") ?? rest.endIndex
-    let items = rest[queryStart..<queryEnd].split(separator: "&", omittingEmptySubsequences: false).map { item in
-      guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else {
-        return String(item)
+    let items = rest[queryStart..<queryEnd].split(separator: "&", omittingEmptySubsequences: false)
+      .map { item -> String in
+        guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else {
+          return String(item)
+        }
+        return "\(item[...equals])***"
       }
-      return item[...equals] + "***"
-    }
-    return url[..<scheme.upperBound] + rest[..<queryStart] + items.joined(separator: "&") + rest[queryEnd...]
+    return "\(scheme)\(rest[..<queryStart])\(items.joined(separator: "&"))\(rest[queryEnd...])"
   }
 }
