@@ -30,10 +30,11 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .target(name: "CLinux"),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCurl",
+        "CCurl", "CLinux",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -47,7 +48,7 @@ let package = Package(
     .executableTarget(
       name: "transferd",
       dependencies: [
-        "TransferEngine", "TransferAPI", "Store",
+        "TransferEngine", "TransferAPI", "Store", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Hummingbird", package: "hummingbird"),
