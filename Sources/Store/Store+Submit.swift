@@ -8,6 +8,12 @@ public struct Submission: Equatable, Sendable {
   /// The key was known: nothing was added, `id` is the job that has it.
   public var existing: Bool
   public var state: JobState
+
+  public init(id: JobID, existing: Bool, state: JobState) {
+    self.id = id
+    self.existing = existing
+    self.state = state
+  }
 }
 
 extension Store {

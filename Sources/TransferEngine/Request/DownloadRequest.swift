@@ -82,6 +82,29 @@ public struct DownloadResponse: Sendable {
     case none
   }
 
+  /// A download that could not even be asked for.
+  public init(failing error: TransferError) {
+    result = .failure(error)
+    metrics = []
+    resumedFrom = 0
+    bytesReceived = 0
+    bytesOnDisk = 0
+  }
+
+  init(
+    head: ResponseHead?, result: Result<String, TransferError>, resumeData: ResumeData?, metrics: [TransferMetrics],
+    resumedFrom: Int64, bytesReceived: Int64, bytesOnDisk: Int64, totalBytes: Int64?
+  ) {
+    self.head = head
+    self.result = result
+    self.resumeData = resumeData
+    self.metrics = metrics
+    self.resumedFrom = resumedFrom
+    self.bytesReceived = bytesReceived
+    self.bytesOnDisk = bytesOnDisk
+    self.totalBytes = totalBytes
+  }
+
   public var error: TransferError? {
     if case .failure(let error) = result { error } else { nil }
   }

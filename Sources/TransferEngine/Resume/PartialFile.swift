@@ -54,7 +54,7 @@ final class PartialFile: Sendable {
     return PartialFile(directory: directory, name: name, identity: identity, descriptor: descriptor)
   }
 
-  private static func identity(of descriptor: Int32) -> FileIdentity {
+  static func identity(of descriptor: Int32) -> FileIdentity {
     var status = stat()
     fstat(descriptor, &status)
     return FileIdentity(

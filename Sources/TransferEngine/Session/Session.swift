@@ -93,3 +93,15 @@ public final class Session: Sendable {
     for monitor in eventMonitors { monitor.request(id, did: event) }
   }
 }
+
+extension Session {
+  /// Returns when the transfer loop has taken a turn: a sign of life.
+  public func ping() async { await loop.ping() }
+}
+
+/// What the process's surroundings decide once.
+public enum TransferDefaults {
+  /// Finished files get the permissions that the umask of this moment allows. Call it early where the process changes its
+  /// umask later; without it the first finished file decides.
+  public static func adoptPermissions() { _ = FileMode.ordinary }
+}
