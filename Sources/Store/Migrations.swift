@@ -63,7 +63,7 @@ enum Migrations {
       create_directories INTEGER NOT NULL CHECK (create_directories IN (0, 1)),
       name_from_response INTEGER NOT NULL CHECK (name_from_response IN (0, 1)),
       checksum TEXT,
-      options TEXT CHECK (options IS NULL OR json_valid(options)),
+      options TEXT,
       batch TEXT REFERENCES batch (name),
       key TEXT,
       priority INTEGER NOT NULL,

@@ -83,6 +83,8 @@ final class WriteQueue: Sendable {
   }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// Operations that no transaction has taken up yet.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   private func enqueue(_ operation: Operation) {
     let isAccepted = state.withLock { state in
