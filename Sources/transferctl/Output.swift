@@ -16,6 +16,12 @@ final class Output: Sendable {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
+  /// To be asked before something is done whose result could not be told.
+  func requireOpen() throws(OutputError) {
+    let mode = fcntl(descriptor, F_GETFL)
+    guard mode >= 0, mode & O_ACCMODE != O_RDONLY else { throw OutputError(code: EBADF) }
+  }
+
   /// Written out when much has gathered; call `flush()` where somebody waits for it.
   func write(_ text: String) throws(OutputError) {
     let length = buffer.withLock { buffer in
@@ -71,7 +77,9 @@ enum StandardStreams {
   /// A closed descriptor 0, 1 or 2 would be handed to the next socket, and our text written into it. Put
   /// something harmless there; a closed standard output stays unwritable, so that it is noticed.
   static func prepare() {
-    for (descriptor, mode) in [(STDIN_FILENO, O_RDONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY)]
+    for (descriptor, mode) in [
+      (STDIN_FILENO, O_RDONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_WRONLY),
+    ]
     where fcntl(descriptor, F_GETFD) == -1 {
       _ = open("/dev/null", mode)
     }

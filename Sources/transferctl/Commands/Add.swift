@@ -50,6 +50,7 @@ struct Add: AsyncParsableCommand {
       return
     }
 
+    try Output.standard.requireOpen()
     let connection = try daemon.connection()
     let client = try await connection.open()
     let outcome =

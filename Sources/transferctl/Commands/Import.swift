@@ -28,6 +28,7 @@ struct Import: AsyncParsableCommand {
       Notice.say("nothing to add")
       return
     }
+    try Output.standard.requireOpen()
     let outcome = try await Submission.many(lines, try await daemon.open())
     if let failure = outcome.failure { throw CommandFailure(failure) }
   }

@@ -16,7 +16,8 @@ struct SetCommand: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Bytes a second, with K, M or G; 0 takes the limit away.", valueName: "rate"))
   var limitRate: String?
 
-  @Option(help: ArgumentHelp("Another address of the same file; the bytes on disk are kept.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp("Another address of the same file; the bytes on disk are kept.", valueName: "url"))
   var url: String?
 
   func validate() throws { _ = try change() }

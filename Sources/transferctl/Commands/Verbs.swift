@@ -56,22 +56,22 @@ enum VerbRun {
   static func lines(_ verb: JobVerb, _ outcome: VerbOutcome) -> [String] {
     var lines = outcome.problems.map { "job \($0.id): \($0.problem.detail)" }
     if outcome.changed > 0 || outcome.problems.isEmpty {
-      lines.append("\(past(verb)) \(HumanNumbers.jobs(outcome.changed))")
+      lines.append(done(verb, HumanNumbers.jobs(outcome.changed)))
     }
     let skipped = outcome.skipped - outcome.problems.count
     if skipped > 0 {
-      lines.append("left \(HumanNumbers.jobs(skipped)) alone, whose state does not allow to \(verb.rawValue)")
+      lines.append("skipped \(HumanNumbers.jobs(skipped)), whose state does not allow \(verb.rawValue)")
     }
     return lines
   }
 
-  private static func past(_ verb: JobVerb) -> String {
+  private static func done(_ verb: JobVerb, _ jobs: String) -> String {
     switch verb {
-    case .pause: "paused"
-    case .resume: "resumed"
-    case .cancel: "cancelled"
-    case .retry: "queued again"
-    case .remove: "removed"
+    case .pause: "paused \(jobs)"
+    case .resume: "resumed \(jobs)"
+    case .cancel: "cancelled \(jobs)"
+    case .retry: "queued \(jobs) again"
+    case .remove: "removed \(jobs)"
     }
   }
 }

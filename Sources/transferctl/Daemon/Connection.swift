@@ -31,7 +31,8 @@ struct Connection: Sendable {
       throw CommandFailure(.unreachable, "no transferd answers on \(locations.socket)")
     }
     guard mayStart else {
-      throw CommandFailure(.unreachable, "transferd is not running, and --no-autostart forbids to start it")
+      throw CommandFailure(
+        .unreachable, "transferd is not running, and starting it is forbidden (--no-autostart)")
     }
     return try await start()
   }
@@ -61,7 +62,8 @@ struct Connection: Sendable {
       // Somebody else (systemd) may be about to bring it back.
       if isOwn, mayStart, clock.now - begin > .seconds(2) { return try await start() }
     }
-    throw CommandFailure(.unreachable, "lost transferd on \(socket); it did not come back; the jobs stay stored")
+    throw CommandFailure(
+      .unreachable, "lost transferd on \(socket); it did not come back; the jobs stay stored")
   }
 
   /// Starts the user's daemon, or waits for the one that somebody else is starting.

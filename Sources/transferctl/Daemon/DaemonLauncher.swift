@@ -7,7 +7,7 @@ struct DaemonLauncher: Sendable {
   let locations: Locations
   var patience: Duration = .seconds(10)
   /// How long another daemon may take to be heard after ours has gone: it may have lost the race for the lock.
-  var grace: Duration = .seconds(2)
+  var grace: Duration = .seconds(1)
 
   /// - Parameter isReady: asks the socket.
   /// - Throws: `CommandFailure` with the last words of a daemon that ended at once.
@@ -31,7 +31,8 @@ struct DaemonLauncher: Sendable {
       if try await isReady() { return }
       try await Task.sleep(for: .milliseconds(20))
     }
-    throw CommandFailure(.unreachable, "somebody is starting transferd, but it does not become ready; see \(log)")
+    throw CommandFailure(
+      .unreachable, "somebody is starting transferd, but it does not become ready; see \(log)")
   }
 
   private func start(
@@ -63,7 +64,8 @@ struct DaemonLauncher: Sendable {
       throw CommandFailure(.unreachable, "started transferd, but it does not become ready; see \(log)")
     }
     let reason = Self.lastLine(of: log, from: logStart) ?? "it says no reason"
-    throw CommandFailure(.unreachable, "cannot start transferd: \(reason) (\(Self.ending(status)); see \(log))")
+    throw CommandFailure(
+      .unreachable, "cannot start transferd: \(reason) (\(Self.ending(status)); see \(log))")
   }
 
   /// `transferd` beside this program, else on PATH.
@@ -140,7 +142,9 @@ struct DaemonLauncher: Sendable {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if let descriptor = Int32(name), descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+      if let descriptor = Int32(name), descriptor > STDERR_FILENO {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      }
     }
   }
 

@@ -53,7 +53,9 @@ struct JobDefaults: Sendable {
     fill(&job, where: { !given.contains($0) })
     if let destination = job.destination {
       guard job.directory == nil else { throw WireError("destination and directory exclude each other") }
-      guard !destination.hasSuffix("/") else { throw WireError("destination names a directory: \(destination)") }
+      guard !destination.hasSuffix("/") else {
+        throw WireError("destination names a directory: \(destination)")
+      }
       job.destination = try paths.absolute(destination, relativeTo: directory)
     } else {
       job.directory = try job.directory.map { try paths.absolute($0, relativeTo: directory) } ?? directory

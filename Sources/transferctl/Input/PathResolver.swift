@@ -18,7 +18,8 @@ struct PathResolver: Sendable {
     for component in whole.split(separator: "/") where component != "." {
       guard component == ".." else {
         guard component.utf8.count <= 255 else {
-          throw CommandFailure(.usage, "a name in the path is longer than 255 bytes: \(component.prefix(40))…")
+          throw CommandFailure(
+            .usage, "a name in the path is longer than 255 bytes: \(component.prefix(40))…")
         }
         components.append(component)
         continue

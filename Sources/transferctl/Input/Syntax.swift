@@ -49,7 +49,8 @@ enum Syntax {
     }
     guard !host.isEmpty else { throw WireError("the URL names no host: \(shown(url))") }
     if let port, !port.isEmpty {
-      guard port.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(port), (1...65535).contains(number)
+      guard port.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int(port),
+        (1...65535).contains(number)
       else { throw WireError("the URL's port is not a number from 1 to 65535: \(shown(url))") }
     }
   }
@@ -85,7 +86,8 @@ enum Syntax {
   /// `token`, RFC 9110 §5.6.2
   private static func isToken(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
-    case "a"..."z", "A"..."Z", "0"..."9", "!", "#", "$", "%", "&", "'", "*", "+", "-", ".", "^", "_", "`", "|",
+    case "a"..."z", "A"..."Z", "0"..."9", "!", "#", "$", "%", "&", "'", "*", "+", "-", ".", "^", "_", "`",
+      "|",
       "~":
       true
     default: false
@@ -101,7 +103,9 @@ enum Syntax {
     guard let last = components.last, !last.isEmpty, last != "." else {
       throw WireError("-o names a directory (\(name)); use -d for that")
     }
-    guard !components.contains("..") else { throw WireError("the output name may not contain \"..\": \(name)") }
+    guard !components.contains("..") else {
+      throw WireError("the output name may not contain \"..\": \(name)")
+    }
     guard components.allSatisfy({ $0.utf8.count <= 255 }) else {
       throw WireError("the output name is longer than 255 bytes")
     }

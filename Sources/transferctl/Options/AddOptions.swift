@@ -30,7 +30,8 @@ struct AddOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Put the jobs into this batch.", valueName: "name"))
   var batch: String?
 
-  @Option(help: ArgumentHelp("The same key answers the same job, however often it is added.", valueName: "key"))
+  @Option(
+    help: ArgumentHelp("The same key answers the same job, however often it is added.", valueName: "key"))
   var key: String?
 
   @Option(
@@ -54,7 +55,8 @@ struct AddOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Try anew after so long without a byte.", valueName: "time"))
   var stallTimeout: TimeSpan?
 
-  @Flag(name: [.customShort("J"), .customLong("remote-header-name")], help: "Take the name the server gives.")
+  @Flag(
+    name: [.customShort("J"), .customLong("remote-header-name")], help: "Take the name the server gives.")
   var nameFromResponse = false
 
   func validate() throws {

@@ -75,7 +75,8 @@ enum DetailText {
   private static func attempts(_ attempts: [Attempt]) -> [String] {
     guard !attempts.isEmpty else { return [] }
     var table = Table([
-      .init(title: "TRY", alignment: .right), .init(title: "STARTED"), .init(title: "TOOK", alignment: .right),
+      .init(title: "TRY", alignment: .right), .init(title: "STARTED"),
+      .init(title: "TOOK", alignment: .right),
       .init(title: "FROM", alignment: .right), .init(title: "RECEIVED", alignment: .right),
       .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
       .init(title: "OUTCOME"),
@@ -94,7 +95,8 @@ enum DetailText {
   }
 
   private static func progress(_ job: Job) -> String {
-    guard let total = job.bytesTotal, let percent = HumanNumbers.percent(done: job.bytesDone, total: total) else {
+    guard let total = job.bytesTotal, let percent = HumanNumbers.percent(done: job.bytesDone, total: total)
+    else {
       return "\(HumanNumbers.size(job.bytesDone)) of an unknown size"
     }
     return "\(HumanNumbers.size(job.bytesDone)) of \(HumanNumbers.size(total)) (\(percent)%)"

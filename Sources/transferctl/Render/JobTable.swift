@@ -8,7 +8,8 @@ struct JobTable {
   private var table: Table
   private static let stateColumn = 1
 
-  init(isWide: Bool, _ paint: Paint) {
+  /// - Parameter maximum: of columns of a line; `nil` leaves names whole.
+  init(isWide: Bool, _ paint: Paint, maximum: Int? = nil) {
     self.isWide = isWide
     self.paint = paint
     var columns: [Table.Column] = [
@@ -24,7 +25,7 @@ struct JobTable {
     } else {
       columns.append(.init(title: "NAME"))
     }
-    table = Table(columns)
+    table = Table(columns, maximum: maximum)
   }
 
   mutating func lines(_ jobs: [Job]) -> [String] {

@@ -9,7 +9,9 @@ enum ProgressLine {
     var lines = running.prefix(room).compactMap { id -> String? in
       board.entries[id].map { line(id, $0, columns: columns, paint) }
     }
-    if running.count > room { lines.append("     and \(running.count - room) more running".fitted(to: columns - 1)) }
+    if running.count > room {
+      lines.append("     and \(running.count - room) more running".fitted(to: columns - 1))
+    }
     lines.append(summary(of: board).fitted(to: columns - 1))
     return lines
   }

@@ -12,9 +12,12 @@ struct Table {
   private let columns: [Column]
   private var widths: [Int]
   private var hasHeader = false
+  /// Cut the last cell so that no line is wider.
+  private let maximum: Int?
 
-  init(_ columns: [Column]) {
+  init(_ columns: [Column], maximum: Int? = nil) {
     self.columns = columns
+    self.maximum = maximum
     widths = columns.map(\.title.columns)
   }
 
@@ -39,6 +42,10 @@ struct Table {
 
   private func line(_ cells: [String], _ style: (Int, String) -> String) -> String {
     cells.enumerated().map { index, cell in
+      var cell = cell
+      if let maximum, index == cells.count - 1 {
+        cell = cell.fitted(to: max(8, maximum - widths.dropLast().reduce(0) { $0 + $1 + 2 }))
+      }
       let isLast = index == cells.count - 1
       let padded =
         columns[index].alignment == .right

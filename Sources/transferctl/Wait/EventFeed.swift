@@ -15,6 +15,8 @@ struct EventFeed: Sendable {
   var jobs: [JobID]?
   var batch: String?
   var progress = false
+  /// Tells people that the connection is lost.
+  var say: @Sendable (String) -> Void = { Notice.say($0) }
 
   /// - Parameters:
   ///   - synchronize: called with each (new) connection; answers the number to stream from, `nil` to end.
@@ -33,7 +35,7 @@ struct EventFeed: Sendable {
       } catch let problem as Problem where problem.code == .unavailable {
       }
       try Task.checkCancellation()
-      Notice.say("lost transferd; connecting again")
+      say("lost transferd; connecting again")
       client = try await connection.reopen(client.socket)
     }
   }

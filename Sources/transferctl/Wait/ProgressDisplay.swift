@@ -5,13 +5,11 @@ import TransferAPI
 final class ProgressDisplay: Sendable {
   private struct State {
     /// Lines of bars that are on the screen, to be drawn over.
-    var drawn = 0
+    var drawn: [String] = []
     var lastLine: ContinuousClock.Instant
     var announced: Set<JobID> = []
   }
 
-  /// Whether anybody sees numbers change; else the daemon need not send them.
-  var isLive: Bool { true }
   private let terminal: Terminal
   private let paint: Paint
   private let interval: Duration
@@ -54,8 +52,8 @@ final class ProgressDisplay: Sendable {
   /// Takes the bars away.
   func clear() {
     let erase = state.withLock { state in
-      defer { state.drawn = 0 }
-      return Self.erase(state.drawn)
+      defer { state.drawn = [] }
+      return Self.erase(state.drawn.count)
     }
     if !erase.isEmpty { write(erase) }
   }
@@ -63,11 +61,12 @@ final class ProgressDisplay: Sendable {
   private func draw(_ board: JobBoard) {
     let size = terminal.size
     let lines = ProgressLine.lines(of: board, columns: size.columns, rows: size.rows, paint)
-    let erase = state.withLock { state in
-      defer { state.drawn = lines.count }
-      return Self.erase(state.drawn)
+    let erase: String? = state.withLock { state in
+      guard state.drawn != lines else { return nil }
+      defer { state.drawn = lines }
+      return Self.erase(state.drawn.count)
     }
-    write(erase + lines.map { $0 + "\n" }.joined())
+    if let erase { write(erase + lines.map { $0 + "\n" }.joined()) }
   }
 
   /// Up to the first line drawn, and everything below it away. ECMA-48: CPL, ED

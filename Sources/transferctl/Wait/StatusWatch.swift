@@ -69,15 +69,19 @@ actor StatusWatch {
     guard isChanged else { return }
     isChanged = false
     let terminal = Terminal.output
-    var table = JobTable(isWide: isWide, Paint(terminal))
-    var lines = table.lines(jobs.values.sorted { $0.id < $1.id })
+    var shown = jobs.values.sorted { $0.id < $1.id }
     if terminal.isInteractive {
-      let room = max(1, terminal.size.rows - 2)
-      if lines.count > room { lines = lines.prefix(room - 1) + ["and \(lines.count - room + 1) more"] }
+      let size = terminal.size
+      // The header, a line that says how many more, and the cursor's.
+      shown = Array(shown.prefix(max(1, size.rows - 3)))
+      var table = JobTable(isWide: isWide, Paint(terminal), maximum: size.columns - 1)
+      var lines = table.lines(shown)
+      if shown.count < jobs.count { lines.append("and \(jobs.count - shown.count) more") }
       // Home, then each line with the rest of its row cleared, then what is below. ECMA-48: CUP, EL, ED
       try Output.standard.write("\u{1b}[H" + lines.map { $0 + "\u{1b}[K\n" }.joined() + "\u{1b}[J")
     } else {
-      for line in lines + [""] { try Output.standard.line(line) }
+      var table = JobTable(isWide: isWide, Paint(terminal))
+      for line in table.lines(shown) + [""] { try Output.standard.line(line) }
     }
     try Output.standard.flush()
   }

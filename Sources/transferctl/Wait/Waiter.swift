@@ -40,10 +40,15 @@ actor Waiter {
         }
       }
       defer { group.cancelAll() }
-      while let end = try await group.next() {
-        guard let end else { continue }
-        finish(end)
-        return end
+      do {
+        while let end = try await group.next() {
+          guard let end else { continue }
+          finish(end)
+          return end
+        }
+      } catch {
+        display.clear()
+        throw error
       }
       return .failed
     }
@@ -54,14 +59,19 @@ actor Waiter {
   private func finish(_ status: ExitStatus) {
     display.clear()
     switch status {
-    case .timedOut: Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
+    case .timedOut:
+      Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
     default:
       for failure in board.failures where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
     }
   }
 
   private func follow(from client: ControlClient) async throws -> ExitStatus {
-    var feed = EventFeed(connection: connection, progress: display.isLive)
+    var feed = EventFeed(connection: connection, progress: true)
+    feed.say = { [display] words in
+      display.clear()
+      Notice.say(words)
+    }
     switch target {
     case .ids(let ids): feed.jobs = ids
     case .batch(let name): feed.batch = name
