@@ -23,7 +23,7 @@
         Self.url(path), method: Self.method(method), headers: Self.fields(contentType, [:]),
         body: body.map { .data($0) }
       ).response()
-      if let error = answer.error { throw Self.translated(error) }
+      if let error = answer.error { throw Self.lost(error) }
       guard let response = answer.response else {
         throw ControlError.unexpected("the daemon's answer has no status")
       }
@@ -37,10 +37,28 @@
         Self.url(path), method: Self.method(method), headers: Self.fields(contentType, headers),
         body: body.map { .data($0) })
       do {
-        return (try await request.responseHead().status.code, request.chunks())
+        let status = try await request.responseHead().status.code
+        return (status, Self.translating(request.chunks()))
       } catch {
-        throw Self.translated(error)
+        throw Self.lost(error)
       }
+    }
+
+    /// The same chunks; an answer that is cut off is a daemon that went away.
+    private static func translating(
+      _ chunks: AsyncThrowingStream<Data, any Error>
+    ) -> AsyncThrowingStream<Data, any Error> {
+      let (translated, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+      let pump = Task {
+        do {
+          for try await chunk in chunks { continuation.yield(chunk) }
+          continuation.finish()
+        } catch {
+          continuation.finish(throwing: lost(error))
+        }
+      }
+      continuation.onTermination = { _ in pump.cancel() }
+      return translated
     }
 
     private static func url(_ path: String) -> String { "http://transferd" + path }
@@ -56,9 +74,9 @@
       return fields
     }
 
-    private static func translated(_ error: TransferError) -> any Error {
-      if error.isConnectionFailure { return ControlError.unreachable("transferd does not answer: \(error)") }
-      return ControlError.unexpected("cannot ask transferd: \(error)")
+    /// Nothing but a daemon that is not there, or that went away, can go wrong on a socket of this machine.
+    private static func lost(_ error: any Error) -> ControlError {
+      .unreachable("transferd does not answer: \(error)")
     }
   }
 #else

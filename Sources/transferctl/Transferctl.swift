@@ -59,7 +59,9 @@ struct Transferctl: AsyncParsableCommand {
     let code = exitCode(for: error)
     let message = fullMessage(for: error)
     guard code.isSuccess else {
-      if !message.isEmpty { Notice.raw(message + "\n") }
+      for line in message.split(separator: "\n", omittingEmptySubsequences: false) where !message.isEmpty {
+        Notice.say(String(line))
+      }
       return code.rawValue
     }
     do {

@@ -36,7 +36,8 @@ struct Status: AsyncParsableCommand {
   func run() async throws {
     let connection = try daemon.connection()
     let client = try await connection.open()
-    let query = JobQuery(ids: ids.isEmpty ? nil : SelectorOptions.unique(ids), batch: batch, state: state)
+    let query = JobQuery(
+      ids: ids.isEmpty ? nil : SelectorOptions.unique(ids).sorted(), batch: batch, state: state)
     if watch {
       return try await StatusWatch(connection, query, isWide: format == .wide).run(from: client)
     }

@@ -90,6 +90,8 @@ struct Connection: Sendable {
           return (200..<300).contains(status) ? .alive : .silent
         } catch ControlError.unreachable {
           return .nobody
+        } catch is ControlError {
+          return .silent
         }
       }
       group.addTask {

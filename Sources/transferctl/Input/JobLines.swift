@@ -60,7 +60,8 @@ struct JobLines: Sendable {
         guard !exported.state.isFinal else { return nil }
         var request = exported.request
         request.paused = exported.state == .paused
-        return try defaults.completed(request, given: ["paused", "nameFromResponse"])
+        let given = try decoder.decode(RequestNames.self, from: json).request.names.union(["paused"])
+        return try defaults.completed(request, given: given)
       }
     }
   }
@@ -81,6 +82,11 @@ struct JobLines: Sendable {
         Fault(origin: origin, message: failure.message ?? "cannot be read", status: failure.status))
     }
   }
+}
+
+/// Which fields the request of an exported job names.
+private struct RequestNames: Decodable {
+  let request: FieldNames
 }
 
 /// Lines of text as people's files have them: LF or CRLF, perhaps a byte order mark, blank lines, `#` comments.
