@@ -1,0 +1,53 @@
+import ArgumentParser
+import TransferAPI
+
+struct BatchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "batch", abstract: "List batches, or show one.", subcommands: [List.self, ShowBatch.self])
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "ls", abstract: "List the batches with their counts.")
+
+    @OptionGroup var daemon: ConnectionOptions
+
+    @Option(help: "For people, or as JSON.")
+    var format = DetailFormat.text
+
+    func run() async throws {
+      let batches: [Batch] = try await daemon.open().get("/v1/batches")
+      guard format == .text else { return try Output.standard.line(try json(batches)) }
+      guard !batches.isEmpty else { return Notice.say("no batches") }
+      var table = Table(
+        [.init(title: "NAME"), .init(title: "JOBS", alignment: .right)]
+          + JobState.allCases.map { .init(title: $0.rawValue.uppercased(), alignment: .right) })
+      let rows = batches.map { batch in
+        [batch.name, String(batch.counts.total)] + JobState.allCases.map { String(batch.counts[$0]) }
+      }
+      for line in table.lines(rows, Paint(.output)) { try Output.standard.line(line) }
+    }
+  }
+
+  struct ShowBatch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "show", abstract: "Show a batch: its counts, bytes and failures.")
+
+    @OptionGroup var daemon: ConnectionOptions
+
+    @Argument(help: ArgumentHelp("The batch.", valueName: "name"))
+    var name: String
+
+    @Option(help: "For people, or as JSON.")
+    var format = DetailFormat.text
+
+    func validate() throws {
+      if name.isEmpty { throw ValidationError("The batch's name is empty.") }
+    }
+
+    func run() async throws {
+      let detail = try await daemon.open().batch(name)
+      guard format == .text else { return try Output.standard.line(try json(detail)) }
+      for line in DetailText.lines(detail) { try Output.standard.line(line) }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import TransferAPI
+
+struct SetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Change the priority, rate limit or URL of jobs.")
+
+  @OptionGroup var daemon: ConnectionOptions
+
+  @Argument(help: ArgumentHelp("The jobs, by their numbers.", valueName: "id"))
+  var ids: [JobID]
+
+  @Option(parsing: .unconditional, help: ArgumentHelp("Higher ones go first.", valueName: "n"))
+  var priority: Int?
+
+  @Option(help: ArgumentHelp("Bytes a second, with K, M or G; 0 takes the limit away.", valueName: "rate"))
+  var limitRate: String?
+
+  @Option(
+    help: ArgumentHelp("Another address of the same file; the bytes on disk are kept.", valueName: "url"))
+  var url: String?
+
+  func validate() throws { _ = try change() }
+
+  func run() async throws {
+    let change = try change()
+    let client = try await daemon.open()
+    var failure: ExitStatus?
+    var changed = 0
+    for id in SelectorOptions.unique(ids) {
+      do {
+        _ = try await client.change(id, change)
+        changed += 1
+      } catch let problem as Problem {
+        Notice.say("job \(id): \(problem.detail)")
+        if failure == nil { failure = ExitStatus(problem.code) }
+      }
+    }
+    if changed > 0 { Notice.say("changed \(HumanNumbers.jobs(changed))") }
+    if let failure { throw CommandFailure(failure) }
+  }
+
+  private func change() throws -> JobChange {
+    guard priority != nil || limitRate != nil || url != nil else {
+      throw ValidationError("Say what to change: --priority, --limit-rate or --url.")
+    }
+    if let url {
+      guard ids.count == 1 else { throw ValidationError("--url is for one job.") }
+      try validated { try Syntax.check(url: url) }
+    }
+    var rate: Int64?
+    if let limitRate {
+      rate = limitRate == "0" ? 0 : ByteRate(limitRate)?.bytesPerSecond
+      guard rate != nil else {
+        throw ValidationError("--limit-rate is a number of bytes a second with K, M or G, or 0 for none.")
+      }
+    }
+    return JobChange(priority: priority, limitRate: rate, url: url)
+  }
+}

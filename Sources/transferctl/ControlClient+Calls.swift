@@ -1,0 +1,91 @@
+import FoundationEssentials
+import TransferAPI
+
+/// What `GET /v1/jobs` can be asked for; the parts narrow one another.
+struct JobQuery: Equatable, Sendable {
+  var ids: [JobID]?
+  var batch: String?
+  var state: JobState?
+
+  /// Ids in one request: longer lists are asked for in turns, to keep the request line short.
+  static let idsPerRequest = 200
+
+  var items: [(String, String)] {
+    var items: [(String, String)] = []
+    if let ids { items.append(("ids", ids.map(\.description).joined(separator: ","))) }
+    if let batch { items.append(("batch", batch)) }
+    if let state { items.append(("state", state.rawValue)) }
+    return items
+  }
+
+  /// The same question in pieces of at most `idsPerRequest` ids.
+  var pieces: [JobQuery] {
+    guard let ids, ids.count > Self.idsPerRequest else { return [self] }
+    return stride(from: 0, to: ids.count, by: Self.idsPerRequest).map { start in
+      var piece = self
+      piece.ids = Array(ids[start..<min(start + Self.idsPerRequest, ids.count)])
+      return piece
+    }
+  }
+}
+
+extension ControlClient {
+  func stats() async throws -> Stats { try await get("/v1/stats") }
+
+  func job(_ id: JobID) async throws -> JobDetail { try await get("/v1/jobs/\(id)") }
+
+  func batch(_ name: String) async throws -> BatchDetail {
+    try await get("/v1/batches/\(Self.escaped(name))")
+  }
+
+  /// Page by page, in the order of the ids.
+  nonisolated(nonsending) func pages(_ query: JobQuery, each: ([Job]) async throws -> Void) async throws {
+    for piece in query.pieces {
+      var after: JobID?
+      repeat {
+        var items = piece.items + [("limit", "500")]
+        if let after { items.append(("after", after.description)) }
+        let page: JobPage = try await get(Self.path("/v1/jobs", items))
+        try await each(page.jobs)
+        // A page that does not advance would be asked for for ever.
+        after = page.next.flatMap { next in after.map { next > $0 } ?? true ? next : nil }
+      } while after != nil
+    }
+  }
+
+  func jobs(_ query: JobQuery) async throws -> [Job] {
+    var jobs: [Job] = []
+    try await pages(query) { jobs += $0 }
+    return jobs
+  }
+
+  func apply(_ verb: JobVerb, to selector: JobSelector) async throws -> VerbOutcome {
+    try await post("/v1/jobs:\(verb.rawValue)", selector)
+  }
+
+  func change(_ id: JobID, _ change: JobChange) async throws -> Job {
+    try await patch("/v1/jobs/\(id)", change)
+  }
+
+  static func path(_ path: String, _ items: [(String, String)]) -> String {
+    guard !items.isEmpty else { return path }
+    return path + "?" + items.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
+  }
+
+  /// Everything but the unreserved characters (and the comma between ids) percent-encoded. RFC 3986 §2.3
+  static func escaped(_ text: String) -> String {
+    var result = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: ","):
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        let hex = String(byte, radix: 16, uppercase: true)
+        result += "%" + (hex.count < 2 ? "0" : "") + hex
+      }
+    }
+    return result
+  }
+}

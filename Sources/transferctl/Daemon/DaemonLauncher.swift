@@ -1,0 +1,196 @@
+import FoundationEssentials
+import Glibc
+import TransferAPI
+
+/// Starts the user's daemon, detached from this terminal and this program, and waits until it is ready.
+struct DaemonLauncher: Sendable {
+  let locations: Locations
+  var patience: Duration = .seconds(10)
+  /// How long another daemon may take to be heard after ours has gone: it may have lost the race for the lock.
+  var grace: Duration = .seconds(1)
+
+  /// - Parameter isReady: asks the socket.
+  /// - Throws: `CommandFailure` with the last words of a daemon that ended at once.
+  func launch(isReady: () async throws -> Bool) async throws {
+    let program = try Self.program()
+    let log = locations.stateDirectory + "/transferd.log"
+    try Self.makeDirectory(locations.stateDirectory)
+    try Self.makeDirectory(Self.parent(of: locations.socket))
+    // Of programs that come at once only one starts a daemon; the others wait for its socket. Opened apart
+    // from the daemon's standard error: that descriptor would carry the lock along for the daemon's whole life.
+    let turn = try Self.open(log)
+    defer { close(turn) }
+
+    let clock = ContinuousClock()
+    let deadline = clock.now + patience
+    while clock.now < deadline {
+      if flock(turn, LOCK_EX | LOCK_NB) == 0 {
+        if try await isReady() { return }
+        return try await start(program, log: log, deadline: deadline, isReady: isReady)
+      }
+      if try await isReady() { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    throw CommandFailure(
+      .unreachable, "somebody is starting transferd, but it does not become ready; see \(log)")
+  }
+
+  private func start(
+    _ program: String, log: String, deadline: ContinuousClock.Instant, isReady: () async throws -> Bool
+  ) async throws {
+    let output = try Self.open(log)
+    defer { close(output) }
+    let logStart = lseek(output, 0, SEEK_END)
+    let process = try Self.spawn(
+      program,
+      arguments: [
+        program, "--state-dir", locations.stateDirectory, "--socket", locations.socket,
+      ],
+      standardError: output)
+
+    let clock = ContinuousClock()
+    var end = deadline
+    var status: Int32 = 0
+    var hasEnded = false
+    while clock.now < end {
+      if try await isReady() { return }
+      if !hasEnded, waitpid(process, &status, WNOHANG) == process {
+        hasEnded = true
+        end = min(end, clock.now + grace)
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    guard hasEnded else {
+      throw CommandFailure(.unreachable, "started transferd, but it does not become ready; see \(log)")
+    }
+    let reason = Self.lastLine(of: log, from: logStart) ?? "it says no reason"
+    throw CommandFailure(
+      .unreachable, "cannot start transferd: \(reason) (\(Self.ending(status)); see \(log))")
+  }
+
+  /// `transferd` beside this program, else on PATH.
+  static func program(
+    environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws -> String {
+    var buffer = [CChar](repeating: 0, count: 4096)
+    let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+    var candidates: [String] = []
+    if length > 0 {
+      let own = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      candidates.append(parent(of: own) + "/transferd")
+    }
+    // cron's PATH is short; with none at all execvp(3) would look here.
+    for directory in (environment["PATH"] ?? "/usr/local/bin:/bin:/usr/bin").split(separator: ":")
+    where directory.hasPrefix("/") {
+      candidates.append(directory + "/transferd")
+    }
+    guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
+      throw CommandFailure(
+        .unreachable, "cannot start transferd: it is neither beside this program nor on PATH")
+    }
+    return found
+  }
+
+  /// A new session, no terminal, `/` as its directory, no descriptors but 0, 1 and 2.
+  private static func spawn(
+    _ program: String, arguments: [String], standardError: Int32
+  ) throws -> pid_t {
+    closeAllOnExec()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, standardError, STDERR_FILENO)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    for number in [SIGINT, SIGPIPE, SIGHUP, SIGQUIT, SIGTERM, SIGCHLD] { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    let newSession: Int32 = 0x80  // POSIX_SPAWN_SETSID: spawn.h shows it only with _GNU_SOURCE
+    posix_spawnattr_setflags(
+      &attributes, Int16(newSession | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    defer { argv.forEach { free($0) } }
+    // The child begins where we are: step aside for a moment.
+    let here = Glibc.open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    chdir("/")
+    defer {
+      if here >= 0 {
+        fchdir(here)
+        close(here)
+      }
+    }
+    var process: pid_t = 0
+    let code = posix_spawn(&process, program, &actions, &attributes, &argv, environ)
+    guard code == 0 else {
+      throw CommandFailure(.unreachable, "cannot start \(program): \(String(cString: strerror(code)))")
+    }
+    return process
+  }
+
+  /// Whatever our own parent left open must not live on in the daemon.
+  private static func closeAllOnExec() {
+    guard let directory = opendir("/proc/self/fd") else { return }
+    defer { closedir(directory) }
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if let descriptor = Int32(name), descriptor > STDERR_FILENO {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      }
+    }
+  }
+
+  private static func open(_ log: String) throws -> Int32 {
+    let descriptor = Glibc.open(log, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw failure("cannot open \(log)") }
+    return descriptor
+  }
+
+  /// With its parents, each readable by nobody else; what is there stays as it is.
+  static func makeDirectory(_ path: String) throws {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    if errno == ENOENT, parent(of: path) != path {
+      try makeDirectory(parent(of: path))
+      if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    }
+    throw failure("cannot create the directory \(path)")
+  }
+
+  private static func failure(_ words: String) -> CommandFailure {
+    let code = errno
+    return CommandFailure(
+      code == EACCES || code == EPERM ? .permission : .unreachable,
+      "\(words): \(String(cString: strerror(code)))")
+  }
+
+  static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The last line with words that was written to the log after `offset`.
+  static func lastLine(of log: String, from offset: off_t) -> String? {
+    guard let descriptor = try? open(log) else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    let end = lseek(descriptor, 0, SEEK_END)
+    let count = pread(descriptor, &bytes, bytes.count, max(offset, end - off_t(bytes.count)))
+    guard count > 0 else { return nil }
+    return bytes[..<count].split(separator: UInt8(ascii: "\n"))
+      .last { $0.contains { $0 > 0x20 } }
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func ending(_ status: Int32) -> String {
+    let signal = status & 0x7f
+    return signal == 0 ? "exit status \(status >> 8 & 0xff)" : "ended by signal \(signal)"
+  }
+}

@@ -1,0 +1,122 @@
+import FoundationEssentials
+import TransferAPI
+
+/// The body of `POST /v1/jobs:batch`, gathered from arguments and files, with where each of its lines came from.
+/// Every line is checked before anything is sent; what is wrong with all of them is kept, not the first alone.
+struct JobLines: Sendable {
+  /// Where a job was named.
+  enum Origin: Equatable, Sendable, CustomStringConvertible {
+    case argument(String)
+    case line(Int)
+
+    var description: String {
+      switch self {
+      case .argument(let url): Secrets.redacting(url: url)
+      case .line(let number): "line \(number)"
+      }
+    }
+  }
+
+  struct Fault: Equatable, Sendable {
+    let origin: Origin
+    let message: String
+    let status: ExitStatus
+  }
+
+  /// NDJSON of `NewJob`.
+  private(set) var body = Data()
+  private(set) var origins: [Origin] = []
+  private(set) var faults: [Fault] = []
+  /// Exported jobs that were completed, failed or cancelled.
+  private(set) var skippedFinal = 0
+  private let encoder = WireCoding.encoder()
+  private let decoder = WireCoding.decoder()
+
+  var count: Int { origins.count }
+
+  mutating func add(argument url: String, _ defaults: JobDefaults) {
+    take(.argument(url)) { _ in try defaults.job(url: url) }
+  }
+
+  /// URLs, or `NewJob` objects, one a line.
+  mutating func add(file bytes: [UInt8], _ defaults: JobDefaults) {
+    InputLines.each(in: bytes) { number, line in
+      take(.line(number)) { decoder in
+        let text = try line.get()
+        return try text.hasPrefix("{")
+          ? defaults.job(json: Data(text.utf8), decoder: decoder) : defaults.job(url: text)
+      }
+    }
+  }
+
+  /// `ExportedJob` objects, or `NewJob` ones. Exported ones in a final state are counted and left out.
+  mutating func add(exported bytes: [UInt8], _ defaults: JobDefaults) {
+    InputLines.each(in: bytes) { number, line in
+      take(.line(number)) { decoder in
+        let json = Data(try line.get().utf8)
+        let names = try decoder.decode(FieldNames.self, from: json).names
+        guard names.contains("request") else { return try defaults.job(json: json, decoder: decoder) }
+        let exported = try decoder.decode(ExportedJob.self, from: json)
+        guard !exported.state.isFinal else { return nil }
+        var request = exported.request
+        request.paused = exported.state == .paused
+        let given = try decoder.decode(RequestNames.self, from: json).request.names.union(["paused"])
+        return try defaults.completed(request, given: given)
+      }
+    }
+  }
+
+  /// - Parameter make: `nil` for a job that is to be left out.
+  private mutating func take(_ origin: Origin, _ make: (JSONDecoder) throws -> NewJob?) {
+    do {
+      guard let job = try make(decoder) else {
+        skippedFinal += 1
+        return
+      }
+      body.append(try encoder.encode(job))
+      body.append(UInt8(ascii: "\n"))
+      origins.append(origin)
+    } catch {
+      let failure = CommandFailure(error) ?? CommandFailure(.usage, WireCoding.explain(error))
+      faults.append(
+        Fault(origin: origin, message: failure.message ?? "cannot be read", status: failure.status))
+    }
+  }
+}
+
+/// Which fields the request of an exported job names.
+private struct RequestNames: Decodable {
+  let request: FieldNames
+}
+
+/// Lines of text as people's files have them: LF or CRLF, perhaps a byte order mark, blank lines, `#` comments.
+enum InputLines {
+  /// Calls `body` with the number (from 1) and the text, without surrounding blanks, of each line that says
+  /// something; with an error for one that is not text.
+  static func each(in bytes: [UInt8], _ body: (Int, Result<String, WireError>) -> Void) {
+    var number = 0
+    var start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+      number += 1
+      if let line = text(of: bytes[start..<end]) { body(number, line) }
+      start = end + 1
+    }
+  }
+
+  private static func text(of line: ArraySlice<UInt8>) -> Result<String, WireError>? {
+    var line = line
+    while let first = line.first, isBlank(first) { line.removeFirst() }
+    while let last = line.last, isBlank(last) { line.removeLast() }
+    guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
+    guard !line.contains(0) else { return .failure(WireError("has a NUL byte")) }
+    guard let text = String(validating: line, as: UTF8.self) else {
+      return .failure(WireError("is not valid UTF-8"))
+    }
+    return .success(text)
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+  }
+}

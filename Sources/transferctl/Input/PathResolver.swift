@@ -1,0 +1,75 @@
+import FoundationEssentials
+import Glibc
+
+/// Makes paths absolute: the daemon does not know where the user is.
+struct PathResolver: Sendable {
+  private let environment: [String: String]
+
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) { self.environment = environment }
+
+  /// A path's words stay as they are, save that `..` is followed through links as the kernel would: the daemon
+  /// takes none.
+  /// - Throws: `CommandFailure` where the path or the current directory cannot be named.
+  func absolute(_ path: String, relativeTo base: String? = nil) throws -> String {
+    guard !path.isEmpty else { throw CommandFailure(.usage, "a path is empty") }
+    guard !path.utf8.contains(0) else { throw CommandFailure(.usage, "a path has a NUL byte: \(path)") }
+    let whole = path.hasPrefix("/") ? path : try (base ?? currentDirectory()) + "/" + path
+    var components: [Substring] = []
+    for component in whole.split(separator: "/") where component != "." {
+      guard component == ".." else {
+        guard component.utf8.count <= 255 else {
+          throw CommandFailure(
+            .usage, "a name in the path is longer than 255 bytes: \(component.prefix(40))…")
+        }
+        components.append(component)
+        continue
+      }
+      let here = "/" + components.joined(separator: "/")
+      guard let real = Self.real(here) else {
+        throw CommandFailure(
+          .cannotCreate, "cannot follow \"..\" in \(path): \(here): \(String(cString: strerror(errno)))")
+      }
+      components = real.split(separator: "/").dropLast()
+    }
+    return "/" + components.joined(separator: "/")
+  }
+
+  /// `$PWD` where it names the same directory, for it keeps the links by which the user came; else getcwd(3).
+  func currentDirectory() throws -> String {
+    if let named = environment["PWD"], named.hasPrefix("/"), !named.split(separator: "/").contains(".."),
+      Self.isSame(named, ".")
+    {
+      return named
+    }
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    guard getcwd(&buffer, buffer.count) != nil else {
+      throw CommandFailure(
+        .usage, "cannot tell the current directory: \(String(cString: strerror(errno))); use absolute paths")
+    }
+    guard let path = Self.text(buffer) else {
+      throw CommandFailure(.usage, "the current directory's name is not UTF-8; use absolute paths")
+    }
+    return path
+  }
+
+  static func isDirectory(_ path: String) -> Bool {
+    var information = stat()
+    return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static func isSame(_ one: String, _ other: String) -> Bool {
+    var (first, second) = (stat(), stat())
+    return stat(one, &first) == 0 && stat(other, &second) == 0
+      && first.st_dev == second.st_dev && first.st_ino == second.st_ino
+  }
+
+  private static func real(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(validatingCString: resolved)
+  }
+
+  private static func text(_ buffer: [CChar]) -> String? {
+    buffer.withUnsafeBufferPointer { String(validatingCString: $0.baseAddress!) }
+  }
+}

@@ -1,0 +1,111 @@
+import FoundationEssentials
+import TransferAPI
+
+/// `show` and `batch show` for people: names and values that line up.
+enum DetailText {
+  static func lines(_ detail: JobDetail) -> [String] {
+    let job = detail.job
+    var rows: [(String, String)] = [
+      ("job", job.id.description), ("kind", job.kind.rawValue), ("state", job.state.rawValue),
+      ("source", job.source), ("destination", job.destination), ("done", progress(job)),
+    ]
+    if job.state == .running {
+      let eta = HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
+      rows.append(("rate", "\(HumanNumbers.rate(job.bytesPerSecond)), \(eta) left"))
+    }
+    rows.append(("try", "\(job.attempt) of \(job.maxAttempts)"))
+    append(&rows, "next try", job.retryAt.map(WireCoding.rfc3339))
+    append(
+      &rows, "error",
+      job.error.map { "\($0.message) (\($0.code)\($0.transient ? ", may pass" : ""))" })
+    rows.append(("priority", String(job.priority)))
+    append(&rows, "batch", job.batch)
+    append(&rows, "key", job.key)
+    append(&rows, "checksum", job.checksum)
+    append(&rows, detail.options)
+    rows.append(("created", WireCoding.rfc3339(job.createdAt)))
+    append(&rows, "started", job.startedAt.map(WireCoding.rfc3339))
+    append(&rows, "finished", job.finishedAt.map(WireCoding.rfc3339))
+    return aligned(rows) + attempts(detail.attempts)
+  }
+
+  static func lines(_ detail: BatchDetail) -> [String] {
+    let batch = detail.batch
+    var rows = [
+      ("batch", batch.name), ("created", WireCoding.rfc3339(batch.createdAt)),
+      ("jobs", String(batch.counts.total)),
+    ]
+    for state in JobState.allCases where batch.counts[state] > 0 {
+      rows.append((state.rawValue, String(batch.counts[state])))
+    }
+    rows.append(
+      ("done", "\(HumanNumbers.size(detail.bytesDone)) of \(HumanNumbers.size(detail.bytesTotal)) known"))
+    for (code, count) in detail.failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+      rows.append(("failed: \(code)", String(count)))
+    }
+    return aligned(rows)
+  }
+
+  /// `name:  value`, each on one line.
+  static func aligned(_ rows: [(String, String)]) -> [String] {
+    let width = rows.map { $0.0.printable.columns + 1 }.max() ?? 0
+    return rows.map { ($0.0.printable + ":").padded(to: width) + "  " + $0.1.printable }
+  }
+
+  private static func append(_ rows: inout [(String, String)], _ name: String, _ value: String?) {
+    if let value { rows.append((name, value)) }
+  }
+
+  private static func append(_ rows: inout [(String, String)], _ options: JobDetail.Options) {
+    var flags: [String] = []
+    if options.replace { flags.append("replace") }
+    if options.createDirectories { flags.append("create directories") }
+    if options.nameFromResponse { flags.append("name from the response") }
+    if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
+    append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
+    append(&rows, "connect timeout", options.connectTimeout.map(seconds))
+    append(&rows, "stall timeout", options.stallTimeout.map(seconds))
+    if options.hasCredentials { rows.append(("credentials", "in the URL (not shown)")) }
+    for (name, value) in options.headers.sorted(by: { $0.key < $1.key }) {
+      rows.append(("header", "\(name): \(value)"))
+    }
+    for name in options.secretHeaders.sorted() { rows.append(("header", "\(name): (not shown)")) }
+  }
+
+  private static func attempts(_ attempts: [Attempt]) -> [String] {
+    guard !attempts.isEmpty else { return [] }
+    var table = Table([
+      .init(title: "TRY", alignment: .right), .init(title: "STARTED"),
+      .init(title: "TOOK", alignment: .right),
+      .init(title: "FROM", alignment: .right), .init(title: "RECEIVED", alignment: .right),
+      .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
+      .init(title: "OUTCOME"),
+    ])
+    let rows = attempts.map { attempt in
+      [
+        String(attempt.number), WireCoding.rfc3339(attempt.startedAt),
+        attempt.endedAt.map { seconds($0.timeIntervalSince(attempt.startedAt)) } ?? "-",
+        HumanNumbers.size(attempt.resumedFrom), HumanNumbers.size(attempt.bytesReceived),
+        attempt.httpStatus.map { String($0) } ?? "-", attempt.networkProtocol ?? "-",
+        attempt.remoteAddress ?? "-",
+        (attempt.outcome?.rawValue ?? "-") + (attempt.error.map { ": \($0.message) (\($0.code))" } ?? ""),
+      ]
+    }
+    return [""] + table.lines(rows)
+  }
+
+  private static func progress(_ job: Job) -> String {
+    guard let total = job.bytesTotal, let percent = HumanNumbers.percent(done: job.bytesDone, total: total)
+    else {
+      return "\(HumanNumbers.size(job.bytesDone)) of an unknown size"
+    }
+    return "\(HumanNumbers.size(job.bytesDone)) of \(HumanNumbers.size(total)) (\(percent)%)"
+  }
+
+  /// Under a minute with a decimal.
+  private static func seconds(_ seconds: Double) -> String {
+    guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "-" }
+    return seconds < 60
+      ? HumanNumbers.oneDecimal(seconds) + "s" : HumanNumbers.duration(seconds: Int64(seconds))
+  }
+}

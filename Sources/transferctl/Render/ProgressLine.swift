@@ -1,0 +1,70 @@
+import TransferAPI
+
+/// Lines that show how far jobs are; plain ASCII, at most as wide as told.
+enum ProgressLine {
+  /// One line a running job, as many as fit, and the sum of all.
+  static func lines(of board: JobBoard, columns: Int, rows: Int, _ paint: Paint) -> [String] {
+    let running = board.running.sorted()
+    let room = max(1, rows - 3)
+    var lines = running.prefix(room).compactMap { id -> String? in
+      board.entries[id].map { line(id, $0, columns: columns, paint) }
+    }
+    if running.count > room {
+      lines.append("     and \(running.count - room) more running".fitted(to: columns - 1))
+    }
+    lines.append(summary(of: board).fitted(to: columns - 1))
+    return lines
+  }
+
+  /// `  12 debian.iso            [=====>     ]  45%  1.2 MiB/s    2m05s`; on a narrow terminal the bar goes first.
+  static func line(_ id: JobID, _ entry: JobBoard.Entry, columns: Int, _ paint: Paint) -> String {
+    // A line that fills the last column would wrap on some terminals.
+    let width = columns - 1
+    let percent = HumanNumbers.percent(done: entry.bytesDone, total: entry.bytesTotal)
+    let amount = percent.map { "\($0)%".paddedLeft(to: 4) } ?? HumanNumbers.size(entry.bytesDone)
+    let numbers = [
+      amount.paddedLeft(to: percent == nil ? 10 : 4),
+      HumanNumbers.rate(entry.bytesPerSecond).paddedLeft(to: 12),
+      HumanNumbers.eta(
+        done: entry.bytesDone, total: entry.bytesTotal, rate: entry.bytesPerSecond
+      ).paddedLeft(to: 6),
+    ].joined(separator: " ")
+    let label = String(id.description).paddedLeft(to: 4) + " "
+    let left = width - label.columns - numbers.columns - 1
+    guard left >= 8 else { return (label + numbers).fitted(to: width) }
+    let barWidth = left >= 40 ? min(30, left / 2) : 0
+    let nameWidth = left - (barWidth > 0 ? barWidth + 1 : 0)
+    let name = entry.name.printable.fitted(to: nameWidth).padded(to: nameWidth)
+    let bar = barWidth > 0 ? paint.state(.running, Self.bar(percent, width: barWidth)) + " " : ""
+    return "\(label)\(name) \(bar)\(numbers)"
+  }
+
+  /// `[====>     ]`, exactly `width` columns; blank while nobody knows how far it is.
+  static func bar(_ percent: Int?, width: Int) -> String {
+    guard width > 2 else { return String(repeating: " ", count: max(0, width)) }
+    let inner = width - 2
+    guard let percent else { return "[" + String(repeating: "-", count: inner) + "]" }
+    let filled = inner * min(max(percent, 0), 100) / 100
+    guard filled < inner else { return "[" + String(repeating: "=", count: inner) + "]" }
+    let head = filled > 0 ? String(repeating: "=", count: filled - 1) + ">" : ""
+    return "[" + head + String(repeating: " ", count: inner - filled) + "]"
+  }
+
+  /// `2 running, 5 queued, 3 completed; 45% of 1.2 GiB, 3.1 MiB/s, 2m05s left`
+  static func summary(of board: JobBoard) -> String {
+    let states: [JobState] = [.running, .queued, .retrying, .paused, .completed, .failed, .cancelled]
+    var text = states.filter { board.counts[$0] > 0 }.map { "\(board.counts[$0]) \($0.rawValue)" }
+      .joined(separator: ", ")
+    let (done, total) = board.bytes
+    if let total, let percent = HumanNumbers.percent(done: done, total: total) {
+      text += "; \(percent)% of \(HumanNumbers.size(total))"
+    } else {
+      text += "; \(HumanNumbers.size(done))"
+    }
+    let rate = board.bytesPerSecond
+    if rate > 0 { text += ", \(HumanNumbers.rate(rate))" }
+    let eta = HumanNumbers.eta(done: done, total: total, rate: rate)
+    if rate > 0, eta != "-" { text += ", \(eta) left" }
+    return text
+  }
+}

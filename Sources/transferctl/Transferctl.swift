@@ -1,0 +1,77 @@
+import ArgumentParser
+import Glibc
+import TransferAPI
+
+@main
+struct Transferctl: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "transferctl",
+    abstract: "Queue downloads, follow them, and steer the daemon that makes them.",
+    discussion: """
+      Ids and data go to standard output, words for people to standard error. Exit status: 0 done, 1 failed, \
+      3 daemon unreachable, 4 no such job or batch, 5 permission denied, 6 not allowed in the job's state, \
+      64 usage, 73 cannot create the destination, 124 timed out, 130 interrupted.
+      """,
+    subcommands: [
+      Add.self, Status.self, Show.self, Events.self, Watch.self, Wait.self,
+      Pause.self, Resume.self, Cancel.self, Retry.self, Remove.self, SetCommand.self,
+      BatchCommand.self, Export.self, Import.self, DaemonCommand.self, VersionCommand.self,
+    ])
+
+  static func main() async {
+    StandardStreams.prepare()
+    let status: Int32
+    do {
+      try requireUTF8Arguments()
+      var command = try parseAsRoot()
+      Interrupt.install()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+      try Output.standard.flush()
+      status = ExitStatus.done.rawValue
+    } catch {
+      status = report(error)
+    }
+    Glibc.exit(status)
+  }
+
+  /// Swift would put U+FFFD in the place of bytes it cannot read, and name another file with it.
+  private static func requireUTF8Arguments() throws {
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let argument = CommandLine.unsafeArgv[index] else { continue }
+      guard String(validatingCString: argument) != nil else {
+        throw CommandFailure(.usage, "argument \(index) is not valid UTF-8: \(String(cString: argument))")
+      }
+    }
+  }
+
+  /// Says what went wrong where it was not said before, and gives the exit status.
+  private static func report(_ error: any Error) -> Int32 {
+    // What was written before the failure belongs to the reader all the same.
+    if !(error is OutputError) { try? Output.standard.flush() }
+    if let failure = CommandFailure(error) {
+      if let message = failure.message { Notice.say("transferctl: \(message)") }
+      return failure.status.rawValue
+    }
+    let code = exitCode(for: error)
+    let message = fullMessage(for: error)
+    guard code.isSuccess else {
+      for line in message.split(separator: "\n", omittingEmptySubsequences: false) where !message.isEmpty {
+        Notice.say(String(line))
+      }
+      return code.rawValue
+    }
+    do {
+      // Help, a completion script, a version: what was asked for.
+      try Output.standard.line(message)
+      try Output.standard.flush()
+      return ExitStatus.done.rawValue
+    } catch {
+      Notice.say("transferctl: \(error)")
+      return ExitStatus.failed.rawValue
+    }
+  }
+}
