@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// Reads a request's body for libcurl, from memory or from a file; rewinds when libcurl sends it again.
@@ -7,7 +8,7 @@ final class BodyReader {
   private var position: Int64 = 0
 
   private enum Source {
-    case bytes([UInt8])
+    case bytes(Data)
     case descriptor(Int32)
   }
 

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 import HTTPTypes
 
 /// Everything one transfer needs, as a value: what goes on the wire in one hop, nothing later decided.
@@ -30,11 +31,9 @@ struct WireRequest: Sendable {
 
 /// What is sent with a request.
 public enum RequestBody: Sendable {
-  case data(Bytes)
+  case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
-
-  public typealias Bytes = [UInt8]
 }
 
 /// A user name and password for the origin they were given for, and for no other.
