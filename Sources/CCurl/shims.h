@@ -1,1 +1,74 @@
+// libcurl for Swift: the variadic calls of <curl/curl.h>, one typed inline function for each kind of argument.
+// Swift cannot import variadic C functions, and cannot see the types that libcurl's macros check.
+#pragma once
+
 #include <curl/curl.h>
+
+static inline CURLcode transfer_setopt_long(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode transfer_setopt_offset(CURL *handle, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode transfer_setopt_string(CURL *handle, CURLoption option, const char *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode transfer_setopt_pointer(CURL *handle, CURLoption option, void *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode transfer_setopt_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+typedef size_t (*transfer_data_callback)(char *bytes, size_t size, size_t count, void *context);
+typedef int (*transfer_seek_callback)(void *context, curl_off_t offset, int origin);
+
+static inline CURLcode transfer_setopt_data_callback(
+    CURL *handle, CURLoption option, transfer_data_callback callback) {
+  return curl_easy_setopt(handle, option, callback);
+}
+
+static inline CURLcode transfer_setopt_seek_callback(CURL *handle, transfer_seek_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+}
+
+static inline CURLcode transfer_getinfo_long(CURL *handle, CURLINFO info, long *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode transfer_getinfo_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode transfer_getinfo_string(CURL *handle, CURLINFO info, const char **value) {
+  char *text = NULL;
+  CURLcode code = curl_easy_getinfo(handle, info, &text);
+  *value = text;
+  return code;
+}
+
+static inline CURLcode transfer_getinfo_pointer(CURL *handle, CURLINFO info, void **value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode transfer_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+// Macros that Swift does not import as values of the right type.
+static const size_t TRANSFER_WRITEFUNC_PAUSE = CURL_WRITEFUNC_PAUSE;
+static const size_t TRANSFER_READFUNC_PAUSE = CURL_READFUNC_PAUSE;
+static const size_t TRANSFER_READFUNC_ABORT = CURL_READFUNC_ABORT;
+static const long TRANSFER_GLOBAL_DEFAULT = CURL_GLOBAL_DEFAULT;
+static const long TRANSFER_SSLVERSION_TLSv1_2 = CURL_SSLVERSION_TLSv1_2;
+static const long TRANSFER_HTTP_VERSION_1_1 = CURL_HTTP_VERSION_1_1;
+static const long TRANSFER_PIPE_MULTIPLEX = CURLPIPE_MULTIPLEX;
+
+// CURLE_TOO_LARGE is newer than the floor of 7.88.
+static const unsigned TRANSFER_TOO_LARGE_CODE = 100;
+
+static inline const char *transfer_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }

@@ -1,0 +1,23 @@
+// Linux calls that Swift's Glibc module does not show. No system header is included here: their declarations would
+// meet other modules' with other feature macros.
+#pragma once
+
+#include <stdint.h>
+
+/// statx(2) of an open descriptor: nanoseconds of birth since 1970, or 0 where the file system does not keep it.
+int64_t linux_birth_time(int descriptor);
+
+/// renameat2(2) with RENAME_NOREPLACE: -1 and EEXIST where the new name is taken.
+int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name);
+
+/// openat(2) without the variadic mode.
+int linux_openat(int directory, const char *name, int flags, unsigned mode);
+
+/// The uid at the other end of a Unix socket (SO_PEERCRED, unix(7)); -1 where the kernel does not say.
+int64_t linux_peer_uid(int descriptor);
+
+/// pthread_setname_np(3) of the calling thread; at most 15 characters.
+void linux_name_thread(const char *name);
+
+/// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
+int linux_forbid_dumps(void);

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import GRDB
+import TransferAPI
+
+/// Finds what may be claimed, best first, without reading the queue from end to end.
+///
+/// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where the
+/// window holds excluded origins only; the whole queue by index, where both many jobs and many origins are waiting.
+struct CandidateSelection {
+  /// Index entries that are passed before the second way is tried: under 2 ms.
+  static let window = 10_000
+  /// Origins that are looked at one by one before the third way is tried: about 10 ms.
+  static let originLimit = 2_000
+
+  private struct Found {
+    var id: Int64
+    var origin: Int64
+    var priority: Int64
+
+    func isBefore(_ other: Found) -> Bool { (-priority, id) < (-other.priority, other.id) }
+  }
+
+  private let db: Database
+  private let limit: Int
+  /// Row ids of the excluded origins, as a JSON array.
+  private let excluded: String
+  private let isExcluding: Bool
+
+  init(_ db: Database, excluding origins: Set<String>, limit: Int) throws {
+    self.db = db
+    self.limit = limit
+    let statement = try db.cachedStatement(sql: "SELECT id FROM origin WHERE name = ?")
+    let ids = try origins.compactMap { name in try Int64.fetchOne(statement, arguments: [name]) }
+    excluded = "[\(ids.map(String.init).joined(separator: ","))]"
+    isExcluding = !ids.isEmpty
+  }
+
+  func candidates(now: Date) throws -> [Candidate] {
+    guard limit > 0 else { return [] }
+    let found = try (queued() + due(now: now)).sorted { $0.isBefore($1) }.prefix(limit)
+    var names: [Int64: String] = [:]
+    return try found.map { found in
+      let name = try names[found.origin] ?? originName(found.origin)
+      names[found.origin] = name
+      return Candidate(id: JobID(found.id), origin: name, priority: Int(found.priority))
+    }
+  }
+
+  private func queued() throws -> [Found] {
+    guard isExcluding else { return try fetch(Self.headOfQueue, [limit]) }
+    let head = try fetch(Self.headOfQueueExcluding, [Self.window, excluded, limit])
+    if head.count == limit { return head }
+    // Fewer than the window are waiting: that was all of them.
+    let isWhole = try Int64.fetchOne(db.cachedStatement(sql: Self.isBeyond), arguments: [Self.window]) == nil
+    if isWhole { return head }
+    let statement = try db.cachedStatement(sql: Self.waitingOrigins)
+    let origins = try Int64.fetchAll(statement, arguments: [excluded, Self.originLimit + 1])
+    guard origins.count > Self.originLimit else { return try best(of: origins) }
+    return try fetch(Self.headOfQueueExcluding, [Int64.max, excluded, limit])
+  }
+
+  /// Merges the heads of these origins' queues.
+  private func best(of origins: [Int64]) throws -> [Found] {
+    var best: [Found] = []
+    for origin in origins {
+      for found in try fetch(Self.headOfOrigin, [origin, limit]) {
+        if best.count == limit, let worst = best.last, !found.isBefore(worst) { break }
+        let index = best.firstIndex { found.isBefore($0) } ?? best.endIndex
+        best.insert(found, at: index)
+        if best.count > limit { best.removeLast() }
+      }
+    }
+    return best
+  }
+
+  private func due(now: Date) throws -> [Found] { try fetch(Self.dueRetries, [now.milliseconds, excluded, limit]) }
+
+  private func fetch(_ sql: String, _ arguments: StatementArguments) throws -> [Found] {
+    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
+    var found: [Found] = []
+    while let row = try rows.next() {
+      var reader = RowReader(row)
+      found.append(Found(id: try reader.int64(), origin: try reader.int64(), priority: try reader.int64()))
+    }
+    return found
+  }
+
+  private func originName(_ id: Int64) throws -> String {
+    let statement = try db.cachedStatement(sql: "SELECT name FROM origin WHERE id = ?")
+    return try String.fetchOne(statement, arguments: [id]) ?? ""
+  }
+
+  // MARK: - SQL
+
+  static let headOfQueue = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued'
+    ORDER BY priority DESC, id LIMIT ?
+    """
+
+  static let headOfQueueExcluding = """
+    SELECT id, origin_id, priority FROM (
+      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued'
+      ORDER BY priority DESC, id LIMIT ?)
+    WHERE origin_id NOT IN (SELECT value FROM json_each(?))
+    LIMIT ?
+    """
+
+  static let isBeyond = """
+    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' ORDER BY priority DESC, id LIMIT 1 OFFSET ?
+    """
+
+  /// Jumps from origin to origin by the index; jobs in between are not read.
+  static let waitingOrigins = """
+    WITH RECURSIVE waiting (id) AS (
+      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin WHERE state = 'queued')
+      UNION ALL
+      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
+        WHERE state = 'queued' AND origin_id > waiting.id)
+      FROM waiting WHERE waiting.id IS NOT NULL)
+    SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?)) LIMIT ?
+    """
+
+  static let headOfOrigin = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
+    WHERE state = 'queued' AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
+    """
+
+  static let dueRetries = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
+    WHERE state = 'retrying' AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
+    ORDER BY priority DESC, id LIMIT ?
+    """
+}

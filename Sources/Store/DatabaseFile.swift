@@ -1,0 +1,169 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+
+/// The database's files: looked at before anything is opened for writing, so that a file that cannot be used
+/// stays as it is, byte for byte.
+struct DatabaseFile {
+  let directory: String
+  var path: String { directory + "/transferd.db" }
+
+  /// Files below this size are checked whole at every start; larger ones only after an end that may have hurt them.
+  static let alwaysCheckedBytes: Int64 = 64 << 20
+
+  /// The pragmas of every connection. `synchronous` is set once the pool is open: GRDB sets it while opening.
+  static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(5)
+    configuration.foreignKeysEnabled = true
+    configuration.maximumReaderCount = 4
+    configuration.label = "transferd.store"
+    configuration.prepareDatabase { db in
+      // Debian builds SQLite with secure_delete on: every freed page would be written once more.
+      try db.execute(
+        sql: """
+          PRAGMA secure_delete = OFF; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
+          PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;
+          PRAGMA cell_size_check = ON
+          """)
+    }
+    return configuration
+  }
+
+  /// Makes the database where there is none, else makes sure that it can be used.
+  /// - Throws: `newerVersion`, `damaged`, `readOnly`, `io`; the files are then as they were.
+  func prepare(storeID: String, now: Date) throws(StoreError) {
+    let status = Status(path: path)
+    let wal = Status(path: path + "-wal")
+    guard let status else {
+      if wal != nil {
+        throw .damaged(path: path, reason: "it is missing, though its \(path)-wal is there")
+      }
+      return try create(storeID: storeID, now: now)
+    }
+    guard status.isWritable, wal?.isWritable ?? true else { throw .readOnly(path: path) }
+    try checkHeader()
+    try look(size: status.size)
+    // -wal and -shm get the same mode from SQLite.
+    guard chmod(path, 0o600) == 0 else { throw .io("\(path): \(systemError())") }
+  }
+
+  // MARK: - Look
+
+  /// What the first 100 bytes tell. https://sqlite.org/fileformat.html#the_database_header
+  private func checkHeader() throws(StoreError) {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .io("\(path): \(systemError())") }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: 100)
+    let count = header.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, 100, 0) }
+    guard count >= 0 else { throw .io("\(path): \(systemError())") }
+    guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
+      throw .damaged(path: path, reason: "it is not a database")
+    }
+    func number(at offset: Int) -> Int32 {
+      Int32(bitPattern: header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) })
+    }
+    guard number(at: 68) == Migrations.applicationID else {
+      throw .damaged(path: path, reason: "it is a database of another program")
+    }
+    guard number(at: 60) <= Migrations.version else { throw .newerVersion(path: path) }
+  }
+
+  /// Reads the database, the part in its WAL included, through a connection that cannot write. Such a connection
+  /// may still make or change the -shm, a cache, and make an empty -wal: both are put back.
+  private func look(size: Int64) throws(StoreError) {
+    let hadLog = Status(path: path + "-wal") != nil
+    let index = Status(path: path + "-shm") == nil ? nil : contents(of: path + "-shm")
+    var refusal: StoreError?
+    do {
+      try readOnly(size: size)
+    } catch {
+      refusal = StoreError(error, path: path)
+    }
+    if !hadLog { unlink(path + "-wal") }
+    if index == nil { unlink(path + "-shm") }
+    guard let refusal else { return }
+    if let index { overwrite(path + "-shm", with: index) }
+    throw refusal
+  }
+
+  private func readOnly(size: Int64) throws {
+    var configuration = Self.configuration
+    configuration.readonly = true
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    try queue.read { db in
+      let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+      guard version <= Migrations.version, try !Migrations.migrator.hasBeenSuperseded(db) else {
+        throw StoreError.newerVersion(path: path)
+      }
+      let isSafe = try Meta.wasClosed(db) || Meta.bootID(db) == Meta.currentBootID()
+      guard size < Self.alwaysCheckedBytes || !isSafe else { return }
+      let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+      guard verdict == "ok" else {
+        throw StoreError.damaged(path: path, reason: "it is damaged (\(verdict.replacing("\n", with: " ")))")
+      }
+    }
+    try queue.close()
+  }
+
+  private func contents(of path: String) -> Data? { try? Data(contentsOf: URL(filePath: path)) }
+
+  private func overwrite(_ path: String, with data: Data) {
+    let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    _ = data.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+  }
+
+  // MARK: - Create
+
+  /// Built under another name and renamed when whole, so that an empty or half-made `transferd.db` is never ours.
+  private func create(storeID: String, now: Date) throws(StoreError) {
+    let draft = path + ".new"
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
+    let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw creationError() }
+    defer { close(descriptor) }
+    do {
+      let queue = try DatabaseQueue(path: draft, configuration: Self.configuration)
+      try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
+      try Migrations.migrator.migrate(queue)
+      try queue.write { db in try Meta.create(db, storeID: storeID, now: now) }
+      try queue.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
+      try queue.close()
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw creationError() }
+    let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard parent >= 0 else { throw creationError() }
+    defer { close(parent) }
+    guard fsync(parent) == 0 else { throw creationError() }
+  }
+
+  private func creationError() -> StoreError {
+    switch errno {
+    case ENOSPC, EDQUOT: .diskFull(path: path)
+    case EROFS, EACCES, EPERM: .readOnly(path: path)
+    default: .io("cannot create \(path): \(systemError())")
+    }
+  }
+
+  private func systemError() -> String { String(cString: strerror(errno)) }
+}
+
+/// What `stat(2)` says of a file.
+private struct Status {
+  let size: Int64
+  /// No write bit at all counts as read-only even for root, who could write nevertheless.
+  let isWritable: Bool
+
+  /// `nil` where there is no such file.
+  init?(path: String) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    size = Int64(status.st_size)
+    isWritable = status.st_mode & 0o222 != 0 && access(path, W_OK) == 0
+  }
+}

@@ -1,0 +1,45 @@
+import FoundationEssentials
+import GRDB
+
+/// Facts about the database itself.
+enum Meta {
+  static func create(_ db: Database, storeID: String, now: Date) throws {
+    try set(db, "store-id", storeID)
+    try set(db, "created-at", String(now.milliseconds))
+    try set(db, "closed", "1")
+  }
+
+  static func storeID(_ db: Database) throws -> String? { try value(db, "store-id") }
+
+  /// Whether the last daemon closed the database. `false` while one has it open.
+  static func wasClosed(_ db: Database) throws -> Bool { try value(db, "closed") == "1" }
+
+  /// The boot in which it was last opened: a process that dies loses nothing that it gave to the kernel, so only
+  /// another boot casts doubt on the file.
+  static func bootID(_ db: Database) throws -> String? { try value(db, "boot-id") }
+
+  static func currentBootID() -> String {
+    // An empty answer matches no boot, so the file is checked.
+    guard let data = try? Data(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id")), !data.isEmpty else {
+      return "unknown \(randomToken())"
+    }
+    return String(decoding: data.prefix(36), as: UTF8.self)
+  }
+
+  static func noteOpened(_ db: Database) throws {
+    try set(db, "closed", "0")
+    try set(db, "boot-id", currentBootID())
+  }
+
+  static func noteClosed(_ db: Database) throws { try set(db, "closed", "1") }
+
+  private static func value(_ db: Database, _ name: String) throws -> String? {
+    try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+  }
+
+  private static func set(_ db: Database, _ name: String, _ value: String) throws {
+    try db.execute(
+      sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+      arguments: [name, value])
+  }
+}

@@ -1,0 +1,48 @@
+import GRDB
+public import TransferAPI
+
+extension Store {
+  /// Events with numbers above `since`, oldest first, at most `limit`; of `jobs` only, or (`nil`) of all.
+  /// Progress leaves no events here.
+  public func events(since: Int64, jobs: Set<JobID>? = nil, limit: Int) async throws(StoreError) -> [Event] {
+    try await read { db in
+      let columns = """
+        seq, job, at, kind, from_state, to_state, reason, error_code, error_message, error_status, error_transient
+        """
+      let cursor: RowCursor
+      if let jobs {
+        let ids = "[\(jobs.map(\.description).joined(separator: ","))]"
+        let statement = try db.cachedStatement(
+          sql: """
+            SELECT \(columns) FROM event INDEXED BY event_job
+            WHERE job IN (SELECT value FROM json_each(?)) AND seq > ? ORDER BY seq LIMIT ?
+            """)
+        cursor = try Row.fetchCursor(statement, arguments: [ids, since, limit])
+      } else {
+        let statement = try db.cachedStatement(
+          sql: "SELECT \(columns) FROM event WHERE seq > ? ORDER BY seq LIMIT ?")
+        cursor = try Row.fetchCursor(statement, arguments: [since, limit])
+      }
+      var events: [Event] = []
+      while let row = try cursor.next() { events.append(try Event(row: row)) }
+      return events
+    }
+  }
+
+  /// The number of the newest event; 0 where there is none.
+  public func lastEvent() async throws(StoreError) -> Int64 {
+    try await read { db in try Int64.fetchOne(db, sql: "SELECT max(seq) FROM event") ?? 0 }
+  }
+}
+
+extension Event {
+  fileprivate init(row: Row) throws {
+    var reader = RowReader(row)
+    let seq = try reader.int64()
+    reader.subject = "event \(seq)"
+    self.init(
+      seq: seq, job: JobID(try reader.int64()), at: try reader.date(), kind: try reader.word(),
+      from: try reader.optionalWord(), to: try reader.optionalWord(), reason: try reader.optionalText(),
+      error: try reader.failure())
+  }
+}

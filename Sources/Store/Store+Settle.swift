@@ -1,0 +1,195 @@
+public import FoundationEssentials
+import GRDB
+public import TransferAPI
+
+/// The end of an attempt, and what becomes of its job.
+public struct Settlement: Equatable, Sendable {
+  public var id: JobID
+  /// Of the claim under which the job runs.
+  public var fence: Int64
+  /// `complete`, `fail`, `postpone`, `requeue`, `pause` or `cancel`.
+  public var event: JobEvent
+  /// Why, for people.
+  public var reason: String?
+  /// Kept as the job's error by `fail` and `postpone`.
+  public var failure: JobFailure?
+  /// When the next try begins; only with `postpone`. `nil`: `retryDelay` from now.
+  public var retryAt: Date?
+  /// How long that is; what a clock that is set back cannot prolong.
+  public var retryDelay: Duration = .zero
+  public var bytesDone: Int64
+  public var bytesTotal: Int64?
+  public var resumeData: ResumeDataChange = .keep
+  public var attempt = AttemptEnd()
+  /// The try made progress, so it counts as the first of a new row of tries.
+  public var resetAttempts = false
+  /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every other
+  /// settlement ends a row of crashes.
+  public var crashed = false
+
+  public enum ResumeDataChange: Equatable, Sendable {
+    case keep
+    case set(Data)
+    case clear
+  }
+
+  public init(id: JobID, fence: Int64, event: JobEvent, bytesDone: Int64, bytesTotal: Int64?) {
+    self.id = id
+    self.fence = fence
+    self.event = event
+    self.bytesDone = bytesDone
+    self.bytesTotal = bytesTotal
+  }
+}
+
+/// What an attempt's row tells when it is over; `Attempt` says what the fields mean.
+public struct AttemptEnd: Equatable, Sendable {
+  public var outcome: Attempt.Outcome?
+  public var resumedFrom: Int64 = 0
+  public var bytesReceived: Int64 = 0
+  public var httpStatus: Int?
+  public var remoteAddress: String?
+  public var networkProtocol: String?
+  public var timings: Attempt.Timings?
+  public var error: JobFailure?
+  public init() {}
+}
+
+extension Store {
+  /// Ends the attempt of a running job: the only way out of `running`.
+  /// - Returns: `false`, and nothing was changed, where the job is not running under that fence any more.
+  /// - Throws: `invalid` for an event that does not end an attempt.
+  @discardableResult
+  public func settle(_ settlement: Settlement, at now: Date) async throws(StoreError) -> Bool {
+    let timings: String?
+    do {
+      timings = try settlement.attempt.timings.map {
+        String(decoding: try WireCoding.encoder().encode($0), as: UTF8.self)
+      }
+    } catch {
+      throw StoreError(error, path: path)
+    }
+    return try await queue.run(weight: 3) { transaction in
+      try transaction.settle(settlement, timings: timings, at: now)
+    }
+  }
+}
+
+extension Transaction {
+  fileprivate mutating func settle(_ settlement: Settlement, timings: String?, at now: Date) throws -> Bool {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT attempt, attempt_number, crashes, retry_delay,
+          error_code, error_message, error_status, error_transient
+        FROM job WHERE id = ? AND fence = ? AND state = 'running'
+        """)
+    let id = settlement.id
+    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue, settlement.fence]) else { return false }
+    var reader = RowReader(row)
+    var job = SettledJob(
+      attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
+      retryDelay: try reader.int64(), error: try reader.failure())
+    try job.apply(settlement, at: now)
+    try update(id, to: job, now: now)
+    try end(settlement, number: job.number, timings: timings, now: now)
+    try note(
+      .state, job: id, at: now, from: .running, to: job.state, reason: settlement.reason, error: job.newError)
+    return true
+  }
+
+  private func update(_ id: JobID, to job: SettledJob, now: Date) throws {
+    let data: Data? = if case .set(let data) = job.resumeData { data } else { nil }
+    try run(
+      """
+      UPDATE job SET state = ?, bytes_done = ?, bytes_total = ?, attempt = ?, crashes = ?, retry_at = ?,
+        retry_delay = ?, finished_at = ?, resume_data = CASE WHEN ? THEN resume_data ELSE ? END,
+        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
+      WHERE id = ?
+      """,
+      [
+        job.state.rawValue, job.bytesDone, job.bytesTotal, job.attempt, job.crashes, job.retryAt?.milliseconds,
+        job.retryDelay, job.state.isFinal ? now.milliseconds : nil, job.resumeData == .keep, data,
+      ] + job.error.columns + [id.rawValue])
+    if job.resumeData == .clear {
+      try run("UPDATE job SET finishing_device = NULL, finishing_inode = NULL WHERE id = ?", [id.rawValue])
+    }
+  }
+
+  private func end(_ settlement: Settlement, number: Int, timings: String?, now: Date) throws {
+    let end = settlement.attempt
+    try run(
+      """
+      UPDATE attempt SET ended_at = ?, outcome = ?, resumed_from = ?, bytes_received = ?, http_status = ?,
+        remote_address = ?, network_protocol = ?, timings = ?,
+        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
+      WHERE job = ? AND number = ?
+      """,
+      [
+        settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom, end.bytesReceived,
+        end.httpStatus, end.remoteAddress, end.networkProtocol, timings,
+      ] + end.error.columns + [settlement.id.rawValue, number])
+  }
+}
+
+/// What a settlement makes of the columns that it touches.
+private struct SettledJob {
+  var state = JobState.running
+  var attempt: Int
+  let number: Int
+  var crashes: Int
+  var retryDelay: Int64
+  var retryAt: Date?
+  var bytesDone: Int64 = 0
+  var bytesTotal: Int64?
+  /// `clear` forgets the `finishing` file too.
+  var resumeData = Settlement.ResumeDataChange.keep
+  var error: JobFailure?
+  /// For the history: the error, where this settlement brought it.
+  var newError: JobFailure?
+
+  init(attempt: Int, number: Int, crashes: Int, retryDelay: Int64, error: JobFailure?) {
+    self.attempt = attempt
+    self.number = number
+    self.crashes = crashes
+    self.retryDelay = retryDelay
+    self.error = error
+  }
+
+  mutating func apply(_ settlement: Settlement, at now: Date) throws(InvalidTransition) {
+    state = try state.applying(settlement.event)
+    if settlement.resetAttempts { attempt = 1 }
+    if settlement.crashed { attempt = max(0, attempt - 1) }
+    crashes = settlement.crashed ? crashes + 1 : 0
+    bytesDone = settlement.bytesDone
+    bytesTotal = settlement.bytesTotal
+    resumeData = settlement.resumeData
+    switch state {
+    case .completed:
+      bytesDone = bytesTotal ?? bytesDone
+      resumeData = .clear
+      error = nil
+    case .failed: newError = settlement.failure ?? .unexplained(settlement.reason)
+    case .retrying:
+      newError = settlement.failure ?? .unexplained(settlement.reason)
+      retryDelay = max(0, settlement.retryDelay.milliseconds)
+      retryAt = settlement.retryAt ?? Date(milliseconds: now.milliseconds + retryDelay)
+    case .cancelled:
+      newError = .cancelled(settlement.reason)
+      bytesDone = 0
+      resumeData = .clear
+    case .queued, .paused, .running: break
+    }
+    error = newError ?? error
+  }
+}
+
+extension JobFailure {
+  /// The error of a cancelled job.
+  static func cancelled(_ reason: String?) -> JobFailure {
+    JobFailure(code: .cancelled, message: reason ?? "cancelled", transient: false)
+  }
+
+  fileprivate static func unexplained(_ reason: String?) -> JobFailure {
+    JobFailure(code: .internal, message: reason ?? "failed without a reason", transient: false)
+  }
+}

@@ -1,0 +1,115 @@
+public import FoundationEssentials
+import GRDB
+public import TransferAPI
+
+/// The answer to one added job.
+public struct Submission: Equatable, Sendable {
+  public var id: JobID
+  /// The key was known: nothing was added, `id` is the job that has it.
+  public var existing: Bool
+  public var state: JobState
+
+  public init(id: JobID, existing: Bool, state: JobState) {
+    self.id = id
+    self.existing = existing
+    self.state = state
+  }
+}
+
+extension Store {
+  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out. Jobs with
+  /// a key that is stored already, or that came earlier in `specs`, are not added again. A batch is made by the
+  /// first job that names it.
+  /// - Returns: for each spec, in order, the job, durable; or `destinationTaken`, `diskFull`, `io`.
+  public func submit(_ specs: [JobSpec], at now: Date) async -> [Result<Submission, StoreError>] {
+    do {
+      let path = path
+      let options = try specs.map(JobOptions.json(for:))
+      return try await queue.run(weight: specs.count) { transaction in
+        var insertion = Insertion(now: now)
+        return try zip(specs, options).map { spec, options in
+          do {
+            return .success(try insertion.insert(spec, options: options, &transaction))
+          } catch let error as StoreError {
+            return .failure(error)
+          } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            // The row itself was refused; any other error may have left half a job, so all of it is undone.
+            return .failure(StoreError(error, path: path))
+          }
+        }
+      }
+    } catch {
+      return specs.map { _ in .failure(StoreError(error, path: path)) }
+    }
+  }
+}
+
+/// Puts rows into `job`; remembers the origins and batches that it has seen.
+private struct Insertion {
+  let now: Date
+  private var origins: [String: Int64] = [:]
+  private var batches: Set<String> = []
+
+  init(now: Date) { self.now = now }
+
+  mutating func insert(
+    _ spec: JobSpec, options: String?, _ transaction: inout Transaction
+  ) throws -> Submission {
+    if let key = spec.key, let existing = try Self.submission(key: key, transaction.db) { return existing }
+    if spec.kind == .download, !spec.destination.hasSuffix("/") {
+      try transaction.claimDestination(spec.destination, for: nil)
+    }
+    let origin = try originID(spec.origin, transaction)
+    if let batch = spec.batch { try makeBatch(batch, transaction) }
+    let state: JobState = spec.paused ? .paused : .queued
+    try transaction.run(
+      """
+      INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
+        create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
+        max_attempts, connect_timeout, stall_timeout, part_token, created_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        spec.kind.rawValue, state.rawValue, spec.source, spec.destination, origin, spec.credentials?.username,
+        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse, spec.checksum,
+        options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
+        spec.stallTimeout, randomToken(), now.milliseconds,
+      ])
+    let id = JobID(transaction.db.lastInsertedRowID)
+    try transaction.note(.added, job: id, at: now, to: state)
+    return Submission(id: id, existing: false, state: state)
+  }
+
+  private static func submission(key: String, _ db: Database) throws -> Submission? {
+    let statement = try db.cachedStatement(sql: "SELECT id, state FROM job WHERE key = ?")
+    guard let row = try Row.fetchOne(statement, arguments: [key]) else { return nil }
+    var reader = RowReader(row)
+    return Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+  }
+
+  private mutating func originID(_ name: String, _ transaction: Transaction) throws -> Int64 {
+    if let id = origins[name] { return id }
+    let id = try transaction.originID(name, at: now)
+    origins[name] = id
+    return id
+  }
+
+  private mutating func makeBatch(_ name: String, _ transaction: Transaction) throws {
+    guard batches.insert(name).inserted else { return }
+    try transaction.run(
+      "INSERT INTO batch (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
+  }
+}
+
+extension Transaction {
+  /// The row of an origin, made where it is missing.
+  func originID(_ name: String, at now: Date) throws -> Int64 {
+    try run(
+      "INSERT INTO origin (name, updated_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
+    let statement = try db.cachedStatement(sql: "SELECT id FROM origin WHERE name = ?")
+    guard let id = try Int64.fetchOne(statement, arguments: [name]) else {
+      throw StoreError.io("\(path): the origin \(name) was not stored")
+    }
+    return id
+  }
+}

@@ -1,0 +1,116 @@
+public import FoundationEssentials
+import GRDB
+public import TransferAPI
+
+extension Store {
+  /// Does what a person asks of jobs that are not running: `pause`, `resume`, `cancel` or `retry`, all in one
+  /// transaction. Where the wish is fulfilled already (pausing what is paused), nothing changes and no event is
+  /// left.
+  ///
+  /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which has
+  /// nothing there. `cancel` forgets the resume data: the part file is the caller's to remove.
+  /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`, `destinationTaken`.
+  public func transition(
+    _ ids: [JobID], _ event: JobEvent, at now: Date, reason: String? = nil
+  ) async -> [Result<JobState, StoreError>] {
+    await each(ids) { id, transaction in
+      try transaction.transition(id, event, at: now, reason: reason)
+    }
+  }
+
+  /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used again.
+  /// - Returns: for each id, in order, success; or `notFound`, `busy`.
+  public func remove(_ ids: [JobID], at now: Date) async -> [Result<Void, StoreError>] {
+    await each(ids) { id, transaction in
+      let state = try transaction.idleState(of: id)
+      try transaction.run("DELETE FROM job WHERE id = ?", [id.rawValue])
+      try transaction.note(.removed, job: id, at: now, from: state)
+    }
+  }
+
+  /// One operation for many jobs. A job that is refused has changed nothing: checks come before writes.
+  private func each<Value: Sendable>(
+    _ ids: [JobID], _ body: @escaping @Sendable (JobID, inout Transaction) throws -> Value
+  ) async -> [Result<Value, StoreError>] {
+    let path = path
+    do {
+      return try await queue.run(weight: ids.count * 2) { transaction in
+        try ids.map { id in
+          do {
+            return .success(try body(id, &transaction))
+          } catch let error as StoreError {
+            return .failure(error)
+          } catch let error as InvalidTransition {
+            return .failure(.invalid(error))
+          }
+        }
+      }
+    } catch {
+      return ids.map { _ in .failure(StoreError(error, path: path)) }
+    }
+  }
+}
+
+extension Transaction {
+  /// - Throws: `notFound`, and `busy` where the job is running.
+  fileprivate func idleState(of id: JobID) throws -> JobState {
+    let statement = try db.cachedStatement(sql: "SELECT state FROM job WHERE id = ?")
+    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue]) else { throw StoreError.notFound(id) }
+    var reader = RowReader(row)
+    let state: JobState = try reader.word()
+    guard state != .running else { throw StoreError.busy(id) }
+    return state
+  }
+
+  fileprivate mutating func transition(
+    _ id: JobID, _ event: JobEvent, at now: Date, reason: String?
+  ) throws -> JobState {
+    let before = try idleState(of: id)
+    let after = try before.applying(event)
+    guard after != before else { return before }
+    var error: JobFailure?
+    switch after {
+    case .queued:
+      if event == .retry { try retry(id, from: before) } else { try move(id, to: after) }
+    case .paused: try move(id, to: after)
+    case .cancelled:
+      error = .cancelled(reason)
+      try cancel(id, error: error, at: now)
+    case .running, .retrying, .completed, .failed:
+      throw InvalidTransition(state: before, event: event)
+    }
+    try note(.state, job: id, at: now, from: before, to: after, reason: reason, error: error)
+    return before
+  }
+
+  private func move(_ id: JobID, to state: JobState) throws {
+    try run("UPDATE job SET state = ?, retry_at = NULL WHERE id = ?", [state.rawValue, id.rawValue])
+  }
+
+  private func retry(_ id: JobID, from before: JobState) throws {
+    if before.isFinal { try claimDestination(of: id) }
+    try run(
+      """
+      UPDATE job SET state = 'queued', attempt = 0, crashes = 0, retry_at = NULL, retry_delay = 0,
+        finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL, error_transient = NULL
+      WHERE id = ?
+      """, [id.rawValue])
+  }
+
+  private func cancel(_ id: JobID, error: JobFailure?, at now: Date) throws {
+    try run(
+      """
+      UPDATE job SET state = 'cancelled', bytes_done = 0, resume_data = NULL, finishing_device = NULL,
+        finishing_inode = NULL, retry_at = NULL, finished_at = ?,
+        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
+      WHERE id = ?
+      """, [now.milliseconds] + error.columns + [id.rawValue])
+  }
+
+  private func claimDestination(of id: JobID) throws {
+    let statement = try db.cachedStatement(sql: "SELECT destination FROM job WHERE id = ? AND kind = 'download'")
+    guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]), !destination.hasSuffix("/")
+    else { return }
+    try claimDestination(destination, for: id)
+  }
+}

@@ -1,0 +1,71 @@
+public import FoundationEssentials
+import GRDB
+public import TransferAPI
+
+/// Another address of the same file, checked by the daemon.
+public struct AddressChange: Equatable, Sendable {
+  /// Without userinfo.
+  public var url: String
+  public var origin: String
+  /// Replaces what was stored, also where it is `nil`.
+  public var credentials: JobSpec.Credentials?
+
+  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil) {
+    self.url = url
+    self.origin = origin
+    self.credentials = credentials
+  }
+}
+
+extension Store {
+  /// Changes what is given and leaves the rest. Leaves a `changed` event where something is different afterwards.
+  /// - Parameters:
+  ///   - limitRate: bytes a second; `.some(nil)` takes the limit away.
+  ///   - address: in every state but `running` and `completed`. Resume data is kept.
+  /// - Returns: the job as it is now.
+  /// - Throws: `notFound`, `urlChangeNotAllowed`.
+  public func update(
+    _ id: JobID, priority: Int? = nil, limitRate: Int64?? = nil, address: AddressChange? = nil, at now: Date
+  ) async throws(StoreError) -> JobRecord {
+    try await queue.run(weight: 2) { transaction in
+      try transaction.update(id, priority: priority, limitRate: limitRate, address: address, at: now)
+    }
+  }
+}
+
+extension Transaction {
+  fileprivate mutating func update(
+    _ id: JobID, priority: Int?, limitRate: Int64??, address: AddressChange?, at now: Date
+  ) throws -> JobRecord {
+    guard let before = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
+    var spec = before.spec
+    if let priority { spec.priority = priority }
+    if let limitRate { spec.limitRate = limitRate }
+    if let address {
+      spec.url = address.url
+      spec.origin = address.origin
+      spec.credentials = address.credentials
+    }
+    guard spec != before.spec else { return before }
+    switch before.job.state {
+    case .running, .completed:
+      if spec.url != before.spec.url || spec.credentials != before.spec.credentials {
+        throw StoreError.urlChangeNotAllowed(id, before.job.state)
+      }
+    case .queued, .retrying, .paused, .failed, .cancelled: break
+    }
+    try run(
+      """
+      UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
+        password = ?
+      WHERE id = ?
+      """,
+      [
+        spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
+        spec.credentials?.username, spec.credentials?.password, id.rawValue,
+      ])
+    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state)
+    guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
+    return after
+  }
+}

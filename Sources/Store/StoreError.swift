@@ -1,0 +1,67 @@
+import GRDB
+public import TransferAPI
+
+/// What the store could not do, and why. `description` is for people: it says which file or job, and what to do.
+public enum StoreError: Error, Equatable, Sendable {
+  case notFound(JobID)
+  case noSuchBatch(String)
+  /// An unfinished job writes to the same path.
+  case destinationTaken(path: String, by: JobID)
+  case invalid(InvalidTransition)
+  /// The job is running: whoever runs it ends it with `settle` first.
+  case busy(JobID)
+  /// The URL of a job that is running or completed stays as it is.
+  case urlChangeNotAllowed(JobID, JobState)
+  /// Nothing of the operation was stored. The store stays usable.
+  case diskFull(path: String)
+  /// A later release has written the database. It was not touched.
+  case newerVersion(path: String)
+  /// The file is not, or no longer, a sound database. Nothing is ever repaired or deleted.
+  case damaged(path: String, reason: String)
+  case readOnly(path: String)
+  /// The system or SQLite refused for another reason. Nothing of the operation was stored.
+  case io(String)
+  case closed
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .notFound(let id): "no job \(id)"
+    case .noSuchBatch(let name): "no batch \"\(name)\""
+    case .destinationTaken(let path, let id): "cannot write to \(path): job \(id) is writing there"
+    case .invalid(let transition): transition.description
+    case .busy(let id): "job \(id) is running"
+    case .urlChangeNotAllowed(let id, let state): "cannot change the URL of job \(id): it is \(state.rawValue)"
+    case .diskFull(let path): "cannot write to \(path): the disk is full; free some space"
+    case .newerVersion(let path):
+      "cannot use \(path): a newer release of transferd has written it; install that release or name another"
+        + " state directory"
+    case .damaged(let path, let reason):
+      "cannot use \(path): \(reason); it was left as it is: restore it from a backup, or move it and its -wal"
+        + " file away to start with an empty queue"
+    case .readOnly(let path): "cannot write to \(path): it is read-only; make it writable for this user"
+    case .io(let reason): "cannot use the job database: \(reason)"
+    case .closed: "the job database is closed"
+    }
+  }
+}
+
+extension StoreError {
+  /// The one place where errors of SQLite and of the state machine become the store's.
+  init(_ error: any Error, path: String) {
+    switch error {
+    case let error as StoreError: self = error
+    case let error as InvalidTransition: self = .invalid(error)
+    case let error as DatabaseError:
+      let text = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+      switch error.resultCode {
+      case .SQLITE_FULL: self = .diskFull(path: path)
+      case .SQLITE_CORRUPT, .SQLITE_NOTADB: self = .damaged(path: path, reason: text)
+      case .SQLITE_READONLY: self = .readOnly(path: path)
+      default: self = .io("\(path): \(text)")
+      }
+    default: self = .io("\(path): \(error)")
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import GRDB
+import TransferAPI
+
+/// What an operation works on: the writing connection inside the group's transaction, and the events that the
+/// commit will make true.
+struct Transaction {
+  let db: Database
+  let path: String
+  var events: [Event] = []
+
+  init(_ db: Database, path: String) {
+    self.db = db
+    self.path = path
+  }
+
+  func run(_ sql: String, _ arguments: StatementArguments) throws {
+    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+  }
+
+  /// Appends to the history.
+  mutating func note(
+    _ kind: Event.Kind, job: JobID, at: Date, from: JobState? = nil, to: JobState? = nil, reason: String? = nil,
+    error: JobFailure? = nil
+  ) throws {
+    try run(
+      """
+      INSERT INTO event (job, at, kind, from_state, to_state, reason,
+        error_code, error_message, error_status, error_transient)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [job.rawValue, at.milliseconds, kind.rawValue, from?.rawValue, to?.rawValue, reason] + error.columns)
+    events.append(
+      Event(
+        seq: db.lastInsertedRowID, job: job, at: at, kind: kind, from: from, to: to, reason: reason, error: error))
+  }
+
+  /// The unfinished download that writes to `path`, other than `job`.
+  func holder(of destination: String, except job: JobID?) throws -> JobID? {
+    let statement = try db.cachedStatement(
+      sql: """
+        SELECT id FROM job INDEXED BY job_destination
+        WHERE destination = ? AND kind = 'download' AND state IN ('queued', 'running', 'retrying', 'paused')
+          AND substr(destination, -1) <> '/' AND id <> ?
+        """)
+    return try Int64.fetchOne(statement, arguments: [destination, job?.rawValue ?? 0]).map(JobID.init(rawValue:))
+  }
+
+  /// - Throws: `destinationTaken`.
+  func claimDestination(_ destination: String, for job: JobID?) throws {
+    if let holder = try holder(of: destination, except: job) {
+      throw StoreError.destinationTaken(path: destination, by: holder)
+    }
+  }
+}

@@ -1,0 +1,178 @@
+import Dispatch
+import GRDB
+import Synchronization
+import TransferAPI
+
+/// Group commit: many callers, one transaction, one `fsync`.
+///
+/// An operation that finds the writer idle begins at once. Those that arrive meanwhile wait together and form the
+/// next transaction. A caller is answered after the commit that holds its operation, so what it hears is durable.
+/// The writing thread is GRDB's; nothing here uses a thread of Swift's pool, and cancelling a task does not take
+/// back what it has handed in.
+final class WriteQueue: Sendable {
+  /// How much work one transaction takes up, in rows or so: about 10 ms.
+  static let groupWeight = 1000
+
+  private let pool: DatabasePool
+  private let path: String
+  private let onEvents: @Sendable ([Event]) -> Void
+  private let state = Mutex(State())
+
+  private struct State {
+    var waiting: [Operation] = []
+    var isWriting = false
+    var isClosed = false
+  }
+
+  private struct Operation: Sendable {
+    let weight: Int
+    let perform: @Sendable (inout Transaction) -> Performed
+    let refuse: @Sendable (StoreError) -> Void
+  }
+
+  /// An operation that was tried: what to tell its caller once the group's fate is known.
+  private struct Performed: Sendable {
+    let error: StoreError?
+    /// With the error of the whole group, `nil` where it was committed.
+    let answer: @Sendable (StoreError?) -> Void
+  }
+
+  /// - Parameter onEvents: called on the writing thread after each commit that has events, before the callers hear.
+  init(pool: DatabasePool, onEvents: @escaping @Sendable ([Event]) -> Void) {
+    self.pool = pool
+    path = pool.path
+    self.onEvents = onEvents
+  }
+
+  /// Performs `body` in the next transaction and returns when that is on disk. Where `body` throws, what it wrote
+  /// is undone, and nobody else's.
+  /// - Parameter weight: about how many rows it writes.
+  func run<Value: Sendable>(
+    weight: Int = 1, _ body: @escaping @Sendable (inout Transaction) throws -> Value
+  ) async throws(StoreError) -> Value {
+    let path = path
+    let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+      let operation = Operation(weight: weight) { transaction in
+        let result: Result<Value, StoreError>
+        do {
+          result = .success(try body(&transaction))
+        } catch {
+          result = .failure(StoreError(error, path: path))
+        }
+        return Performed(error: result.failure) { groupError in
+          continuation.resume(returning: result.failure == nil ? groupError.map(Result.failure) ?? result : result)
+        }
+      } refuse: { error in
+        continuation.resume(returning: .failure(error))
+      }
+      enqueue(operation)
+    }
+    return try result.get()
+  }
+
+  /// Refuses further operations, then calls `body` on the writing thread when all accepted ones are answered.
+  /// - Returns: `false` where it was closed before; `body` is not called then.
+  func close(_ body: @escaping @Sendable (Database) -> Void) -> Bool {
+    state.withLock { state in
+      if state.isClosed { return false }
+      state.isClosed = true
+      // The writer's thread is serial: this comes after the loop that writes what was accepted.
+      pool.asyncWriteWithoutTransaction(body)
+      return true
+    }
+  }
+
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// Operations that no transaction has taken up yet.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+  private func enqueue(_ operation: Operation) {
+    let isAccepted = state.withLock { state in
+      if state.isClosed { return false }
+      state.waiting.append(operation)
+      if !state.isWriting {
+        state.isWriting = true
+        // Under the lock, so that `close` cannot come between.
+        pool.asyncWriteWithoutTransaction { db in self.write(db) }
+      }
+      return true
+    }
+    if !isAccepted { operation.refuse(.closed) }
+  }
+
+  /// On the writing thread: one transaction after the other, until nobody waits.
+  private func write(_ db: Database) {
+    while let group = nextGroup() { commit(group, db) }
+  }
+
+  private func nextGroup() -> [Operation]? {
+    state.withLock { state in
+      var weight = 0
+      let count = state.waiting.prefix { operation in
+        defer { weight += operation.weight }
+        return weight == 0 || weight + operation.weight <= Self.groupWeight
+      }.count
+      guard count > 0 else {
+        state.isWriting = false
+        return nil
+      }
+      defer { state.waiting.removeFirst(count) }
+      return Array(state.waiting.prefix(count))
+    }
+  }
+
+  private func commit(_ group: [Operation], _ db: Database) {
+    var transaction = Transaction(db, path: path)
+    var performed: [Performed] = []
+    performed.reserveCapacity(group.count)
+    do {
+      try db.beginTransaction(.immediate)
+      for operation in group {
+        performed.append(try perform(operation, alone: group.count == 1, in: &transaction))
+      }
+      if db.isInsideTransaction { try db.commit() }
+    } catch {
+      try? db.rollback()
+      let error = StoreError(error, path: path)
+      for performed in performed { performed.answer(error) }
+      for operation in group.dropFirst(performed.count) { operation.refuse(error) }
+      return
+    }
+    if !transaction.events.isEmpty { onEvents(transaction.events) }
+    for performed in performed { performed.answer(nil) }
+  }
+
+  /// - Throws: only where the whole transaction is lost.
+  private func perform(
+    _ operation: Operation, alone: Bool, in transaction: inout Transaction
+  ) throws -> Performed {
+    let events = transaction.events.count
+    if !alone { try transaction.run("SAVEPOINT operation", []) }
+    let performed = operation.perform(&transaction)
+    if let error = performed.error {
+      transaction.events.removeSubrange(events...)
+      // SQLite itself rolls back on a full disk and the like, and with it what others did in this group.
+      guard transaction.db.isInsideTransaction else {
+        if alone { return performed }
+        throw error
+      }
+      if alone {
+        try transaction.db.rollback()
+        return performed
+      }
+      try transaction.run("ROLLBACK TO operation", [])
+    }
+    if !alone { try transaction.run("RELEASE operation", []) }
+    return performed
+  }
+}
+
+extension Result {
+  /// The error, `nil` for success.
+  var failure: Failure? {
+    switch self {
+    case .success: nil
+    case .failure(let error): error
+    }
+  }
+}

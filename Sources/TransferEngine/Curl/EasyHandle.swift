@@ -1,0 +1,94 @@
+import CCurl
+
+/// One libcurl easy handle and the lists it borrows. Lives on the transfer loop's thread.
+final class EasyHandle {
+  let pointer: UnsafeMutableRawPointer
+  private var lists: [UnsafeMutablePointer<curl_slist>] = []
+
+  init() {
+    guard let pointer = curl_easy_init() else {
+      preconditionFailure("curl_easy_init failed: out of memory")
+    }
+    self.pointer = pointer
+  }
+
+  deinit {
+    curl_easy_cleanup(pointer)
+    freeLists()
+  }
+
+  /// Forgets every option, so that nothing of one transfer reaches the next. Connections stay in the multi handle.
+  func reset() {
+    curl_easy_reset(pointer)
+    freeLists()
+  }
+
+  private func freeLists() {
+    for list in lists { curl_slist_free_all(list) }
+    lists.removeAll()
+  }
+
+  func set(_ option: CURLoption, _ value: Int) {
+    check(transfer_setopt_long(pointer, option, value), option)
+  }
+
+  func set(_ option: CURLoption, _ value: Bool) { set(option, value ? 1 : 0) }
+
+  func set(_ option: CURLoption, offset value: Int64) {
+    check(transfer_setopt_offset(pointer, option, Int(value)), option)
+  }
+
+  /// libcurl copies the string.
+  func set(_ option: CURLoption, _ value: String) {
+    check(transfer_setopt_string(pointer, option, value), option)
+  }
+
+  func set(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
+    check(transfer_setopt_pointer(pointer, option, value), option)
+  }
+
+  func set(_ option: CURLoption, _ callback: @escaping transfer_data_callback) {
+    check(transfer_setopt_data_callback(pointer, option, callback), option)
+  }
+
+  func setSeek(_ callback: @escaping transfer_seek_callback) {
+    check(transfer_setopt_seek_callback(pointer, callback), CURLOPT_SEEKFUNCTION)
+  }
+
+  /// The list is kept until the handle is reset: libcurl does not copy it.
+  func set(_ option: CURLoption, list strings: [String]) {
+    var list: UnsafeMutablePointer<curl_slist>?
+    for string in strings {
+      guard let longer = curl_slist_append(list, string) else {
+        preconditionFailure("curl_slist_append failed: out of memory")
+      }
+      list = longer
+    }
+    guard let list else { return }
+    lists.append(list)
+    check(transfer_setopt_list(pointer, option, list), option)
+  }
+
+  func long(_ info: CURLINFO) -> Int {
+    var value = 0
+    transfer_getinfo_long(pointer, info, &value)
+    return value
+  }
+
+  func offset(_ info: CURLINFO) -> Int64 {
+    var value: curl_off_t = 0
+    transfer_getinfo_offset(pointer, info, &value)
+    return Int64(value)
+  }
+
+  func string(_ info: CURLINFO) -> String? {
+    var value: UnsafePointer<CChar>?
+    transfer_getinfo_string(pointer, info, &value)
+    return value.map { String(cString: $0) }
+  }
+
+  private func check(_ code: CURLcode, _ option: CURLoption) {
+    // Only our own mistakes end here: an option this libcurl does not know, or no memory.
+    assert(code == CURLE_OK, "curl_easy_setopt(\(option.rawValue)): \(String(cString: curl_easy_strerror(code)))")
+  }
+}

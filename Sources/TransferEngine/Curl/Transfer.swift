@@ -1,0 +1,211 @@
+import CCurl
+import Glibc
+import HTTPTypes
+
+/// One libcurl easy handle at work, from `configure` to `close`. Lives on the transfer loop's thread.
+final class Transfer {
+  let id: TransferID
+  let handle: EasyHandle
+  let continuation: CheckedContinuation<TransferOutcome, Never>
+  private let request: WireRequest
+  private let receiver: any TransferReceiver
+  private var parser: ResponseHeadParser
+  private var head: ResponseHead?
+  private var verdict = HeadVerdict.takeBody
+  private var droppedBytes = 0
+  /// The receiver's own error, which says more than libcurl's "write error".
+  private var failure: TransferError?
+  private var isStopped = false
+  private var reader: BodyReader?
+
+  /// An unwanted body is read to its end up to this size; a longer one costs the connection.
+  private static let maximumDroppedBytes = 64 * 1024
+
+  init(
+    id: TransferID, request: WireRequest, receiver: any TransferReceiver, handle: EasyHandle,
+    _ continuation: CheckedContinuation<TransferOutcome, Never>
+  ) {
+    self.id = id
+    self.request = request
+    self.receiver = receiver
+    self.handle = handle
+    self.continuation = continuation
+    parser = ResponseHeadParser(
+      maximumBytes: request.maximumHeadBytes, maximumInterims: request.maximumInterimResponses)
+  }
+
+  /// Sets every option. The reasons of the less obvious ones stand beside them.
+  /// - Throws: `.file` where the body cannot be read.
+  func configure() throws(TransferError) {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    handle.set(CURLOPT_URL, request.url)
+    handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
+    handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
+    handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
+    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    handle.set(CURLOPT_BUFFERSIZE, 256 * 1024)
+    handle.set(CURLOPT_TCP_KEEPALIVE, true)
+    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
+    handle.set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
+    if let stall = request.stallTimeout {
+      handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
+      handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))
+    }
+    if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
+    if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
+    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
+    if let credentials = request.credentials {
+      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
+      handle.set(CURLOPT_USERNAME, credentials.username)
+      handle.set(CURLOPT_PASSWORD, credentials.password)
+    }
+    handle.set(CURLOPT_HEADERDATA, context)
+    handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
+    handle.set(CURLOPT_WRITEDATA, context)
+    handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureMethod(context)
+    handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
+  }
+
+  private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
+    if let body = request.body {
+      handle.set(CURLOPT_UPLOAD, true)
+      handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+      // HTTP/2 uploads spin in libcurl below 8.1.1.
+      handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
+      let reader = try BodyReader(body)
+      self.reader = reader
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
+      handle.set(CURLOPT_READDATA, context)
+      handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
+      handle.set(CURLOPT_SEEKDATA, context)
+      handle.setSeek(CurlCallbacks.seek)
+    } else if request.method == .head {
+      handle.set(CURLOPT_NOBODY, true)
+    } else if request.method == .get {
+      handle.set(CURLOPT_HTTPGET, true)
+    } else if request.method == .post {
+      // A POST without a body says so: `Content-Length: 0`.
+      handle.set(CURLOPT_POST, true)
+      handle.set(CURLOPT_POSTFIELDSIZE, 0)
+      handle.set(CURLOPT_COPYPOSTFIELDS, "")
+    } else {
+      handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+    }
+  }
+
+  /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
+  private static func line(_ field: HTTPField) -> String {
+    field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
+  }
+
+  func close() { reader?.close() }
+
+  func outcome(_ code: CURLcode) -> TransferOutcome {
+    let metrics = TransferMetrics(of: handle)
+    if let failure { return .failed(failure, head: head, metrics: metrics) }
+    if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
+    let error = CurlError.translate(
+      code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
+      received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
+    return .failed(error, head: head, metrics: metrics)
+  }
+
+  // MARK: Called by libcurl
+
+  /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
+  func header(_ line: UnsafeRawBufferPointer) -> Int {
+    switch parser.take(line) {
+    case .reading: return line.count
+    case .tooLarge:
+      failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
+      return -1
+    case .finished(let head):
+      self.head = head
+      do throws(TransferError) {
+        verdict = try receiver.receive(head)
+      } catch {
+        failure = error
+        return -1
+      }
+      if case .stop = verdict {
+        isStopped = true
+        return -1
+      }
+      return line.count
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    guard case .takeBody = verdict else {
+      droppedBytes += bytes.count
+      guard droppedBytes <= Self.maximumDroppedBytes else {
+        isStopped = true
+        return -1
+      }
+      return bytes.count
+    }
+    do throws(TransferError) {
+      switch try receiver.receive(bytes) {
+      case .taken: return bytes.count
+      case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
+      case .stop:
+        isStopped = true
+        return -1
+      }
+    } catch {
+      failure = error
+      return -1
+    }
+  }
+
+  func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard let reader else { return 0 }
+    do throws(TransferError) {
+      return try reader.read(into: buffer)
+    } catch {
+      failure = error
+      return Int(TRANSFER_READFUNC_ABORT)
+    }
+  }
+
+  func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, let reader else { return CURL_SEEKFUNC_CANTSEEK }
+    reader.seek(to: offset)
+    return CURL_SEEKFUNC_OK
+  }
+}
+
+/// The C functions libcurl calls, on the loop's thread; each finds its `Transfer` and hands over.
+enum CurlCallbacks {
+  static let header: transfer_data_callback = { bytes, size, count, context in
+    let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+    return Int(bitPattern: UInt(bitPattern: transfer.header(.init(start: bytes, count: size * count))))
+  }
+
+  static let write: transfer_data_callback = { bytes, size, count, context in
+    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+      .write(.init(start: bytes, count: size * count))
+  }
+
+  static let read: transfer_data_callback = { bytes, size, count, context in
+    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+      .read(.init(start: bytes, count: size * count))
+  }
+
+  static let seek: transfer_seek_callback = { context, offset, origin in
+    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().seek(Int64(offset), origin)
+  }
+}
+
+extension Duration {
+  /// Rounded down; clamped to what fits an Int.
+  var wholeMilliseconds: Int {
+    let (seconds, attoseconds) = components
+    return Int(clamping: seconds).multipliedReportingOverflow(by: 1000).partialValue
+      + Int(attoseconds / 1_000_000_000_000_000)
+  }
+}

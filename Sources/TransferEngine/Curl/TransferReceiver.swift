@@ -1,0 +1,24 @@
+/// Who takes what a transfer brings. Both calls come on the transfer loop's thread and must not block for long.
+protocol TransferReceiver: AnyObject, Sendable {
+  /// The final response's head. An error ends the transfer with it.
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict
+  /// Body bytes, in order. An error ends the transfer with it. After `.pause` the same bytes come again.
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict
+}
+
+enum HeadVerdict: Sendable {
+  /// Body bytes are wanted.
+  case takeBody
+  /// The body is of no interest: read and dropped if short, so that the connection can serve again.
+  case dropBody
+  /// Nothing more is wanted: end now, without an error.
+  case stop
+}
+
+enum BodyVerdict: Sendable {
+  case taken
+  /// Nothing was taken; hold the transfer until `TransferLoop.unpause`.
+  case pause
+  /// Nothing more is wanted: end now, without an error.
+  case stop
+}

@@ -1,0 +1,51 @@
+public import FoundationEssentials
+import HTTPTypes
+
+/// Everything one transfer needs, as a value: what goes on the wire in one hop, nothing later decided.
+struct WireRequest: Sendable {
+  var url: String
+  /// For messages: the host and port that is talked to.
+  var host: String
+  var method: HTTPRequest.Method
+  var headers: HTTPFields
+  var body: RequestBody?
+  var credentials: Credentials?
+  /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
+  var acceptEncoding: String?
+  var connectTimeout: Duration
+  /// A transfer slower than `stallSpeed` for this long has stalled; `nil` waits for ever.
+  var stallTimeout: Duration?
+  /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
+  var limitRate: Int64?
+  var unixSocketPath: String?
+  /// A CA bundle instead of the system's.
+  var certificateAuthorityFile: String?
+  /// 100 K of response head in all, interim responses included, is plenty; more is an attack.
+  var maximumHeadBytes = 256 * 1024
+  /// Interim (1xx) answers are counted by this.
+  var maximumInterimResponses = 200
+
+  /// Bytes a second below which a transfer counts as stalled. A slow drip is progress; a keep-alive crumb is not.
+  var stallSpeed: Int { limitRate.map { $0 < 64 ? 1 : 8 } ?? 8 }
+}
+
+/// What is sent with a request.
+public enum RequestBody: Sendable {
+  case data(Data)
+  /// The file at this path, read as it is sent. Its size must not change meanwhile.
+  case file(path: String)
+}
+
+/// A user name and password for the origin they were given for, and for no other.
+public struct Credentials: Hashable, Sendable, CustomStringConvertible {
+  public var username: String
+  public var password: String
+
+  public init(username: String, password: String) {
+    self.username = username
+    self.password = password
+  }
+
+  /// Never the password.
+  public var description: String { "Credentials(\(username), ***)" }
+}

@@ -1,0 +1,83 @@
+import HTTPTypes
+
+/// Decides about redirects. The rules of `RedirectRule` come first: what they refuse, no handler can allow.
+public protocol RedirectHandler: Sendable {
+  /// - Parameter request: what would be sent next, already stripped of what belongs to another origin.
+  func redirect(
+    _ request: TransferRequest, from previous: TransferRequest, response: ResponseHead
+  ) async -> RedirectAction
+}
+
+public enum RedirectAction: Sendable {
+  case follow
+  case doNotFollow
+  case modify(TransferRequest)
+}
+
+/// Alamofire's `Redirector`: one behaviour for all redirects.
+public struct Redirector: RedirectHandler {
+  public enum Behavior: Sendable {
+    case follow
+    case doNotFollow
+    case modify(@Sendable (TransferRequest, ResponseHead) -> TransferRequest?)
+  }
+
+  public let behavior: Behavior
+
+  public init(behavior: Behavior) { self.behavior = behavior }
+
+  public func redirect(
+    _ request: TransferRequest, from previous: TransferRequest, response: ResponseHead
+  ) async -> RedirectAction {
+    switch behavior {
+    case .follow: .follow
+    case .doNotFollow: .doNotFollow
+    case .modify(let change): change(request, response).map(RedirectAction.modify) ?? .doNotFollow
+    }
+  }
+}
+
+/// What may follow a redirect, and what of a request goes with it. Pure.
+enum RedirectRule {
+  /// Redirects followed for one request; the curl command's default is 50, browsers' 20.
+  static let maximumRedirects = 20
+
+  /// Fields that say nothing about the user and may go to another origin. All others stay behind: libcurl would
+  /// carry cookies and custom fields along.
+  private static let harmless: Set<HTTPField.Name> = [
+    .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
+  ]
+
+  /// The next hop (RFC 9110 §15.4).
+  /// - Throws: `.redirect` where there is no Location, where https would become http, or the scheme is none of ours.
+  static func next(after request: TransferRequest, head: ResponseHead) throws(TransferError) -> TransferRequest {
+    guard let location = head.headers[.location], !location.isEmpty else {
+      throw .redirect(.missingLocation(status: head.status))
+    }
+    let target: RequestURL
+    do {
+      target = try request.url.resolving(location)
+    } catch .unsupportedScheme(let scheme) {
+      throw .redirect(.refused(to: "\(scheme):…", reason: "only http and https are followed"))
+    } catch {
+      throw .redirect(.refused(to: "an unreadable address", reason: "\(error)"))
+    }
+    if request.url.scheme == "https", target.scheme != "https" {
+      throw .redirect(.refused(to: target.origin, reason: "it would leave https"))
+    }
+    var next = request
+    next.url = target
+    switch head.status {
+    case 303 where request.method != .head: next.method = .get
+    case 301 where request.method == .post, 302 where request.method == .post: next.method = .get
+    default: break
+    }
+    if next.method == .get || next.method == .head { next.body = nil }
+    if target.origin != request.url.origin {
+      next.headers = HTTPFields(request.headers.filter { harmless.contains($0.name) })
+      next.credentials = nil
+    }
+    // Userinfo in a Location is the server's idea, not the user's: it is dropped by RequestURL and not used.
+    return next
+  }
+}

@@ -1,0 +1,130 @@
+/// A file name that cannot lead anywhere: one path component, no control characters, no leading dot or dash, at most
+/// 255 bytes. What a server or a URL suggests goes through here; what a person typed is only checked.
+public struct SafeFileName: Equatable, Sendable {
+  public let string: String
+
+  /// Linux's NAME_MAX.
+  public static let maximumBytes = 255
+
+  /// The last segment of a URL's path: decoded first, then split, so that `%2F` and `%2e%2e` gain nothing. `nil` where
+  /// nothing usable is left.
+  public init?(urlPath: String) {
+    guard let last = urlPath.split(separator: "/", omittingEmptySubsequences: false).last else { return nil }
+    self.init(suggested: Self.percentDecoded(String(last)) ?? String(last))
+  }
+
+  /// `filename*` (RFC 8187) before `filename` (RFC 6266).
+  public init?(contentDisposition value: String) {
+    let parameters = Self.parameters(value)
+    if let extended = parameters["filename*"] {
+      let parts = extended.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+      if parts.count == 3, ["utf-8", "iso-8859-1", "us-ascii"].contains(parts[0].lowercased()),
+        let decoded = Self.percentDecoded(String(parts[2])), let name = SafeFileName(suggested: decoded)
+      {
+        self = name
+        return
+      }
+    }
+    guard let plain = parameters["filename"] else { return nil }
+    self.init(suggested: Self.percentDecoded(plain) ?? plain)
+  }
+
+  /// Makes a suggestion safe; `nil` where nothing is left of it.
+  public init?(suggested: String) {
+    var scalars = String.UnicodeScalarView()
+    for scalar in suggested.unicodeScalars {
+      if scalar == "/" || scalar == "\\" {
+        scalars.removeAll()
+      } else if scalar.value > 0x1F, scalar.value != 0x7F, !(0x80...0x9F).contains(scalar.value),
+        !(0x202A...0x202E).contains(scalar.value), !(0x2066...0x2069).contains(scalar.value)
+      {
+        scalars.append(scalar)  // no control characters, no bidirectional tricks
+      }
+    }
+    while let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
+    while let first = scalars.first, first == " " { scalars.removeFirst() }
+    guard let first = scalars.first else { return nil }
+    if first == "." || first == "-" || first == "~" {
+      scalars.removeFirst()
+      scalars.insert("_", at: scalars.startIndex)
+    }
+    string = Self.shortened(String(scalars), to: Self.maximumBytes)
+  }
+
+  /// Checks a name a person gave.
+  /// - Throws: `.invalidName` that says what is wrong.
+  public static func check(_ name: String) throws(TransferError) {
+    let shown = String(name.unicodeScalars.map { $0.value > 0x1F && $0.value != 0x7F ? Character($0) : "?" }.prefix(80))
+    guard !name.isEmpty else { throw .file(.invalidName("", reason: "it is empty")) }
+    guard name != ".", name != ".." else { throw .file(.invalidName(shown, reason: "it names a directory")) }
+    guard !name.utf8.contains(0) else { throw .file(.invalidName(shown, reason: "it contains a NUL character")) }
+    guard !name.contains("/") else { throw .file(.invalidName(shown, reason: "it contains a slash")) }
+    guard name.utf8.count <= maximumBytes else {
+      throw .file(.invalidName(shown, reason: "it is longer than \(maximumBytes) bytes"))
+    }
+  }
+
+  /// A hidden name for the part file of `name`: `.name.TOKEN.part`, short enough to be made.
+  public static func partial(for name: String, token: String) -> String {
+    // ".new" is appended while the file is being made.
+    "." + shortened(name, to: maximumBytes - token.utf8.count - 12) + "." + token + ".part"
+  }
+
+  /// Cuts at a character's boundary, keeping a short extension.
+  private static func shortened(_ name: String, to limit: Int) -> String {
+    guard name.utf8.count > limit else { return name }
+    var ending = ""
+    if let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 16 {
+      ending = String(name[dot...])
+    }
+    var stem = name.dropLast(ending.count)
+    while stem.utf8.count + ending.utf8.count > limit { stem.removeLast() }
+    return stem + ending
+  }
+
+  /// `nil` for bad escapes and for bytes that are not UTF-8.
+  private static func percentDecoded(_ text: String) -> String? {
+    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+        return nil
+      }
+      rest = rest.dropFirst(2)
+      bytes.append(value)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// `attachment; filename="a \"b\".txt"; filename*=…` → the parameters, names in lower case.
+  private static func parameters(_ value: String) -> [String: String] {
+    var result: [String: String] = [:]
+    var rest = value[...]
+    if let semicolon = rest.firstIndex(of: ";") { rest = rest[rest.index(after: semicolon)...] } else { return [:] }
+    while !rest.isEmpty {
+      rest = rest.drop { $0 == " " || $0 == ";" || $0 == "\t" }
+      guard let equals = rest.firstIndex(of: "=") else { break }
+      let name = rest[..<equals].filter { $0 != " " }.lowercased()
+      rest = rest[rest.index(after: equals)...].drop { $0 == " " }
+      var text = ""
+      if rest.first == "\"" {
+        rest.removeFirst()
+        while let character = rest.popFirst(), character != "\"" {
+          if character == "\\", let next = rest.popFirst() { text.append(next) } else { text.append(character) }
+        }
+      } else {
+        let end = rest.firstIndex(of: ";") ?? rest.endIndex
+        text = String(rest[..<end])
+        while text.last == " " { text.removeLast() }
+        rest = rest[end...]
+      }
+      if result[name] == nil { result[name] = text }
+    }
+    return result
+  }
+}

@@ -1,0 +1,37 @@
+public import HTTPTypes
+
+/// What is asked of a server: what adapters may change, rebuilt from its description for every attempt.
+public struct TransferRequest: Sendable {
+  public var url: RequestURL
+  public var method: HTTPRequest.Method
+  /// Added to the session's default fields; equal names replace them.
+  public var headers: HTTPFields
+  public var body: RequestBody?
+  /// Sent to the URL's origin only, by HTTP's Basic scheme.
+  public var credentials: Credentials?
+  public var connectTimeout: Duration
+  /// Without progress for this long the attempt has stalled; `nil` waits for ever.
+  public var stallTimeout: Duration?
+  /// Bytes a second; `nil`: no limit.
+  public var limitRate: Int64?
+
+  public init(
+    url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+    credentials: Credentials? = nil, connectTimeout: Duration = .seconds(30), stallTimeout: Duration? = .seconds(30),
+    limitRate: Int64? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.headers = headers
+    self.body = body
+    self.credentials = credentials ?? url.credentials
+    self.connectTimeout = connectTimeout
+    self.stallTimeout = stallTimeout
+    self.limitRate = limitRate
+  }
+}
+
+extension TransferRequest: CustomStringConvertible {
+  /// Without query and header values, where secrets live.
+  public var description: String { "\(method.rawValue) \(url.origin)\(url.path)" }
+}

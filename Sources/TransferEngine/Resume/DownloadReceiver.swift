@@ -1,0 +1,238 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+
+/// Takes one answer to one `RangeQuestion` and fills the part file with it.
+///
+/// Touched on the transfer loop's thread while the transfer runs, and by the pipeline after it: the loop's continuation
+/// stands between the two. What a checkpoint reads meanwhile is in `shared`. That is why `@unchecked Sendable` is true.
+final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
+  /// What the pipeline has to do next.
+  enum Ending: Sendable {
+    /// The transfer ended before a head arrived.
+    case none
+    case redirect(ResponseHead)
+    /// The body was wanted; whether all of it came is for the pipeline to compare.
+    case body(ResponseHead)
+    case alreadyComplete(ResponseHead)
+    case nextRung(reason: String)
+    /// The body is encoded though identity was asked for: ask again, and decode (or not).
+    case encoded(decode: Bool)
+  }
+
+  /// What the checkpointer may read at any moment.
+  struct Shared {
+    var resumeData: ResumeData?
+    var part: PartialFile?
+    /// Length of the part file's good bytes.
+    var written: Int64 = 0
+    /// A durable record names this part file and its validators.
+    var isRecorded = false
+  }
+
+  private(set) var ending = Ending.none
+  private(set) var head: ResponseHead?
+  /// Body bytes taken, those fetched again included.
+  private(set) var received: Int64 = 0
+  private(set) var total: Int64?
+  private(set) var finalName: String?
+  /// Digests of all bytes, where they all passed through here in order.
+  private(set) var digests: [DigestAlgorithm: String]?
+  private(set) var isAppending = false
+
+  let shared: Mutex<Shared>
+
+  private let plan: DownloadPlan
+  private let directory: Directory
+  private let question: RangeQuestion
+  private let isDecoding: Bool
+  private let stored: ResumeData?
+  private let signal: @Sendable (Bool) -> Void
+  private let progressed: @Sendable (Int64, Int64?) -> Void
+
+  private var part: PartialFile?
+  private var offset: Int64 = 0
+  private var digester: Digester?
+  private var overlapLeft: Int64 = 0
+  private var needsRecord = false
+  private var writtenAtSignal: Int64 = 0
+  private var signalledAt = ContinuousClock.now
+
+  /// Bytes that may arrive before the record that lets them be gone on from is durable.
+  static let unrecordedLimit: Int64 = 1 << 20
+  /// A checkpoint is due after this much, or after `checkpointInterval`.
+  static let checkpointBytes: Int64 = 64 << 20
+  static let checkpointInterval = Duration.seconds(2)
+
+  /// - Parameters:
+  ///   - part: the part file that holds the bytes the question is about.
+  ///   - signal: asks for a checkpoint; `true` when the transfer waits for it.
+  ///   - progressed: bytes in the file, and the total where known; on the loop's thread.
+  init(
+    plan: DownloadPlan, directory: Directory, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
+    part: PartialFile?, signal: @escaping @Sendable (Bool) -> Void,
+    progressed: @escaping @Sendable (Int64, Int64?) -> Void
+  ) {
+    self.plan = plan
+    self.directory = directory
+    self.question = question
+    self.isDecoding = isDecoding
+    self.stored = stored
+    self.part = part
+    self.signal = signal
+    self.progressed = progressed
+    shared = Mutex(Shared(resumeData: stored, part: part, written: question.bytesOnDisk, isRecorded: stored != nil))
+  }
+
+  // MARK: Head
+
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
+    self.head = head
+    if head.isRedirect {
+      ending = .redirect(head)
+      return .dropBody
+    }
+    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
+    let decision = ResumeDecision(
+      head: head, question: question, stored: stored?.validators, storedTotal: stored?.totalBytes,
+      retryAfter: retryAfter)
+    switch decision {
+    case .append(let overlap, let total):
+      return try beginAppending(head, overlap: overlap, total: total)
+    case .startOver(let total):
+      return try beginOver(head, total: total)
+    case .alreadyComplete:
+      ending = .alreadyComplete(head)
+      return .dropBody
+    case .nextRung(let reason):
+      ending = .nextRung(reason: reason)
+      return .stop
+    case .fail(.response(.unacceptableStatus(let status, let delay))):
+      refusal = .response(.unacceptableStatus(status, retryAfter: delay))
+      return .dropBody
+    case .fail(let error):
+      throw error
+    }
+  }
+
+  /// A status that ends the attempt, once its short body has been read past.
+  private(set) var refusal: TransferError?
+
+  private func beginAppending(_ head: ResponseHead, overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict {
+    guard part != nil, let stored else { throw .response(.unrequestedPartialContent) }
+    finalName = stored.partialFile.finalName
+    offset = question.start
+    overlapLeft = overlap
+    self.total = total
+    isAppending = true
+    try checkSpace(for: total, onDisk: question.bytesOnDisk)
+    var data = stored
+    data.refusals = 0
+    data.totalBytes = total
+    shared.withLock { $0.resumeData = data }
+    ending = .body(head)
+    progressed(question.bytesOnDisk, total)
+    return .takeBody
+  }
+
+  private func beginOver(_ head: ResponseHead, total: Int64?) throws(TransferError) -> HeadVerdict {
+    if let coding = head.contentCoding, !isDecoding, let decode = plan.mustDecode(coding, head) {
+      ending = .encoded(decode: decode)
+      return .stop
+    }
+    let name = try plan.finalName(for: head, in: directory)
+    finalName = name
+    try checkSpace(for: total, onDisk: 0)
+    let part = try PartialFile.create(in: directory, name: plan.partialName)
+    self.part = part
+    self.total = total
+    offset = 0
+    let declared = DeclaredDigests.of(head)
+    let algorithms = Set((plan.expectedDigests + declared).map(\.algorithm))
+    if !algorithms.isEmpty { digester = Digester(algorithms) }
+    // An encoded body is of no version that a Range could be asked of.
+    let isResumable = head.contentCoding == nil
+    var data = ResumeData(
+      url: plan.request.url.string, validators: isResumable ? Validators(of: head) : Validators(),
+      totalBytes: total, declaredDigests: declared,
+      partialFile: .init(
+        directory: directory.path, name: part.name, identity: part.identity, finalName: name),
+      checkpointBytes: 0, bootID: BootID.current)
+    data.refusals = question.isRanged ? (stored?.refusals ?? 0) + 1 : stored?.refusals ?? 0
+    shared.withLock { $0 = Shared(resumeData: isResumable ? data : nil, part: part) }
+    needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
+    if needsRecord { signal(false) }
+    ending = .body(head)
+    progressed(0, total)
+    return .takeBody
+  }
+
+  private func checkSpace(for total: Int64?, onDisk: Int64) throws(TransferError) {
+    guard let total, total - onDisk > Self.unrecordedLimit, let free = directory.freeBytes, free < total - onDisk
+    else { return }
+    throw .file(
+      .diskFull("\(directory.path) has \(free) bytes free, \(total - onDisk) are needed"))
+  }
+
+  // MARK: Body
+
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    guard let part else { return .stop }
+    if needsRecord, offset + Int64(bytes.count) > Self.unrecordedLimit {
+      guard shared.withLock({ $0.isRecorded }) else {
+        signal(true)
+        return .pause
+      }
+      needsRecord = false
+    }
+    received += Int64(bytes.count)
+    var fresh = bytes
+    if overlapLeft > 0 {
+      let count = Int(min(overlapLeft, Int64(bytes.count)))
+      guard try matchesDisk(.init(rebasing: bytes[..<count]), part) else {
+        ending = .nextRung(reason: "the bytes fetched again differ from those on the disk")
+        return .stop
+      }
+      overlapLeft -= Int64(count)
+      offset += Int64(count)
+      fresh = .init(rebasing: bytes[count...])
+      if fresh.isEmpty { return .taken }
+    }
+    if let total, offset + Int64(fresh.count) > total {
+      throw .response(.malformed("more bytes arrived than were announced"))
+    }
+    try part.write(fresh, at: offset)
+    digester?.update(fresh)
+    offset += Int64(fresh.count)
+    didWrite(fresh.count, part)
+    return .taken
+  }
+
+  private func matchesDisk(_ bytes: UnsafeRawBufferPointer, _ part: PartialFile) throws(TransferError) -> Bool {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    defer { copy.deallocate() }
+    try part.read(into: copy, at: offset)
+    return bytes.elementsEqual(UnsafeRawBufferPointer(copy))
+  }
+
+  private func didWrite(_ count: Int, _ part: PartialFile) {
+    let offset = offset
+    shared.withLock { $0.written = offset }
+    progressed(offset, total)
+    guard plan.journal != nil, !needsRecord else { return }
+    if offset - writtenAtSignal >= Self.checkpointBytes
+      || offset - writtenAtSignal >= Self.unrecordedLimit / 4
+        && signalledAt.duration(to: .now) >= Self.checkpointInterval
+    {
+      writtenAtSignal = offset
+      signalledAt = .now
+      signal(false)
+    }
+  }
+
+  /// Called once, after the transfer.
+  func close() {
+    digests = digester?.finalize()
+    digester = nil
+  }
+}

@@ -1,0 +1,237 @@
+import CLinux
+import Glibc
+
+/// The file that a download fills, beside its destination, under a name of its own until it is whole.
+///
+/// Opened beneath a directory descriptor, never through a symbolic link, so that nothing planted in the directory
+/// leads elsewhere. Values are immutable and every call is a system call with an explicit offset: it may be used from
+/// any thread, though only the transfer loop writes.
+final class PartialFile: Sendable {
+  let directory: Directory
+  let name: String
+  let identity: FileIdentity
+  private let descriptor: Int32
+
+  private init(directory: Directory, name: String, identity: FileIdentity, descriptor: Int32) {
+    self.directory = directory
+    self.name = name
+    self.identity = identity
+    self.descriptor = descriptor
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  /// A new, empty file, mode 0600. What stood under the name is gone only when the new one is there, so that the new
+  /// identity differs from the old.
+  static func create(in directory: Directory, name: String) throws(TransferError) -> PartialFile {
+    let temporary = name + ".new"
+    unlinkat(directory.descriptor, temporary, 0)
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = linux_openat(directory.descriptor, temporary, flags, 0o600)
+    guard descriptor >= 0 else { throw directory.failure("create a file in", errno) }
+    guard renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
+      let code = errno
+      Glibc.close(descriptor)
+      unlinkat(directory.descriptor, temporary, 0)
+      throw directory.failure("create a file in", code)
+    }
+    return PartialFile(
+      directory: directory, name: name, identity: identity(of: descriptor), descriptor: descriptor)
+  }
+
+  /// The file that is there, if it is a regular file, ours alone, and the one meant. Never waits on a FIFO.
+  static func open(in directory: Directory, name: String, expecting identity: FileIdentity) -> PartialFile? {
+    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let descriptor = linux_openat(directory.descriptor, name, flags, 0)
+    guard descriptor >= 0 else { return nil }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+      Self.identity(of: descriptor) == identity
+    else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    return PartialFile(directory: directory, name: name, identity: identity, descriptor: descriptor)
+  }
+
+  static func identity(of descriptor: Int32) -> FileIdentity {
+    var status = stat()
+    fstat(descriptor, &status)
+    return FileIdentity(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), birth: linux_birth_time(descriptor))
+  }
+
+  var path: String { directory.path + "/" + name }
+
+  /// What the file holds, asked of the file.
+  var size: Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  /// Writes all of it, however many calls that takes.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
+    var done = 0
+    while done < bytes.count {
+      let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw .file(.system("cannot write to \(path)", errno: errno))
+      }
+      done += count
+    }
+  }
+
+  /// Reads exactly that many bytes.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) {
+    var done = 0
+    while done < buffer.count {
+      let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw .file(.system("cannot read \(path)", errno: count < 0 ? errno : EIO)) }
+      done += count
+    }
+  }
+
+  func truncate(to length: Int64) throws(TransferError) {
+    guard ftruncate(descriptor, off_t(length)) == 0 else {
+      throw .file(.system("cannot truncate \(path)", errno: errno))
+    }
+  }
+
+  /// Bytes and length are on the disk when this returns. Blocks; not for the transfer loop. After an error the data
+  /// counts as lost: the kernel may have dropped the pages, and a second call would say success (fsync(2)).
+  func synchronize() throws(TransferError) {
+    guard fdatasync(descriptor) == 0 else {
+      throw .file(.system("cannot bring \(path) to the disk", errno: errno))
+    }
+  }
+
+  /// The digests of the whole file, read from the page cache or the disk. Blocks.
+  func digests(_ algorithms: Set<DigestAlgorithm>) throws(TransferError) -> [DigestAlgorithm: String] {
+    var digester = Digester(algorithms)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    let size = size
+    while offset < size {
+      let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(buffer.count), size - offset))])
+      try read(into: piece, at: offset)
+      digester.update(UnsafeRawBufferPointer(piece))
+      offset += Int64(piece.count)
+    }
+    return digester.finalize()
+  }
+
+  /// Gives the file its final name. What stood there is whole until then; without `replacing` it stays and this
+  /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`.
+  func rename(to finalName: String, replacing: Bool) throws(TransferError) {
+    // mode 0600 while partial; then what a program of this user would create, or what the replaced file had.
+    var mode = FileMode.ordinary
+    var status = stat()
+    if replacing, fstatat(directory.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+      guard status.st_mode & S_IFMT != S_IFDIR else {
+        throw .file(.destinationExists(directory.path + "/" + finalName + " (a directory)"))
+      }
+      if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
+    }
+    fchmod(descriptor, mode)
+    let code =
+      replacing
+      ? renameat(directory.descriptor, name, directory.descriptor, finalName)
+      : renameWithoutReplacing(to: finalName)
+    guard code == 0 else {
+      if errno == EEXIST || errno == EISDIR || errno == ENOTEMPTY {
+        throw .file(.destinationExists(directory.path + "/" + finalName))
+      }
+      throw .file(.system("cannot rename \(path) to \(finalName)", errno: errno))
+    }
+  }
+
+  /// Where the file system has no RENAME_NOREPLACE (EINVAL: NFS, FUSE), a hard link does the same: it never replaces.
+  private func renameWithoutReplacing(to finalName: String) -> Int32 {
+    let code = linux_rename_no_replace(directory.descriptor, name, directory.descriptor, finalName)
+    guard code != 0, errno == EINVAL || errno == ENOSYS else { return code }
+    guard linkat(directory.descriptor, name, directory.descriptor, finalName, 0) == 0 else { return -1 }
+    unlinkat(directory.descriptor, name, 0)
+    return 0
+  }
+}
+
+/// A directory held open, so that its files stay the same ones whatever happens to its path.
+final class Directory: Sendable {
+  let path: String
+  let descriptor: Int32
+
+  private init(path: String, descriptor: Int32) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  static func open(_ path: String, creating: Bool) throws(TransferError) -> Directory {
+    if creating { try create(path) }
+    let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT || errno == ENOTDIR { throw .file(.directoryMissing(path)) }
+      throw .file(.system("cannot open the directory \(path)", errno: errno))
+    }
+    return Directory(path: path, descriptor: descriptor)
+  }
+
+  /// Makes what is missing, and makes it durable from the top down.
+  private static func create(_ path: String) throws(TransferError) {
+    var status = stat()
+    if stat(path, &status) == 0 { return }
+    let parent = path.parentPath
+    if parent != path { try create(parent) }
+    guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
+      throw .file(.system("cannot create the directory \(path)", errno: errno))
+    }
+    try open(parent, creating: false).synchronize()
+  }
+
+  /// Names are on the disk when this returns. Blocks.
+  func synchronize() throws(TransferError) {
+    guard fsync(descriptor) == 0 else {
+      throw .file(.system("cannot bring the directory \(path) to the disk", errno: errno))
+    }
+  }
+
+  func contains(_ name: String) -> Bool {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  func remove(_ name: String) { unlinkat(descriptor, name, 0) }
+
+  /// Bytes that this user may still write here; `nil` where the file system does not say.
+  var freeBytes: Int64? {
+    var status = statvfs()
+    guard fstatvfs(descriptor, &status) == 0, status.f_blocks > 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
+  }
+
+  fileprivate func failure(_ what: String, _ code: Int32) -> TransferError {
+    .file(.system("cannot \(what) \(path)", errno: code))
+  }
+}
+
+/// Permissions of finished files.
+enum FileMode {
+  /// 0666 less the process's umask, read once: `umask(2)` cannot be read without being set.
+  static let ordinary: mode_t = {
+    let mask = umask(0o077)
+    umask(mask)
+    return 0o666 & ~mask
+  }()
+}
+
+extension String {
+  /// `/a/b` → `/a`, `/a` → `/`.
+  var parentPath: String {
+    guard let slash = lastIndex(of: "/"), slash != startIndex else { return "/" }
+    return String(self[..<slash])
+  }
+}

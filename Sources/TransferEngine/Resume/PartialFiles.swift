@@ -1,0 +1,26 @@
+import Glibc
+
+/// What others may do with part files that no request holds.
+public enum PartialFiles {
+  /// Removes a part file, and what the making of one may have left. A missing one is fine: that is what was wanted.
+  public static func remove(_ name: String, in directory: String) {
+    guard let directory = try? Directory.open(directory, creating: false) else { return }
+    directory.remove(name)
+    directory.remove(name + ".new")
+  }
+
+  /// Which file stands under a path; `nil` for none, and for anything but a regular file. Symbolic links are not followed.
+  public static func identity(ofFileAt path: String) -> FileIdentity? {
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return PartialFile.identity(of: descriptor)
+  }
+
+  /// Makes the names in a directory durable. Blocks.
+  public static func synchronizeDirectory(_ path: String) throws(TransferError) {
+    try Directory.open(path, creating: false).synchronize()
+  }
+}

@@ -1,0 +1,109 @@
+public import FoundationEssentials
+
+/// What is needed to go on with a download in another process: which file it was, by which signs it is known, and how
+/// much of it is certainly on the disk. Opaque bytes to everybody else (`encoded()`). Holds no credentials.
+public struct ResumeData: Sendable, Equatable, Codable {
+  public var version = 1
+  /// Without userinfo.
+  public var url: String
+  public var validators: Validators
+  /// `nil` where the server did not say.
+  public var totalBytes: Int64?
+  /// Digests that the server declared.
+  public var declaredDigests: [ExpectedDigest]
+  public var partialFile: Location
+  /// Bytes that were on the disk (`fdatasync`) when this was made. After another boot only these count.
+  public var checkpointBytes: Int64
+  /// The boot in which this was made. Within it the page cache survived, so the file's own length counts.
+  public var bootID: String
+  /// Restarts in a row for which the server's refusal to resume was the reason.
+  public var refusals = 0
+  /// All bytes are there and verified; what is left is the rename.
+  public var isVerified = false
+
+  /// Where the part file is, and which file it is: another one under its name is not ours.
+  public struct Location: Sendable, Equatable, Codable {
+    public var directory: String
+    public var name: String
+    public var identity: FileIdentity
+    /// The name it gets in the end.
+    public var finalName: String
+  }
+
+  public init(
+    url: String, validators: Validators, totalBytes: Int64?, declaredDigests: [ExpectedDigest] = [],
+    partialFile: Location, checkpointBytes: Int64, bootID: String
+  ) {
+    self.url = url
+    self.validators = validators
+    self.totalBytes = totalBytes
+    self.declaredDigests = declaredDigests
+    self.partialFile = partialFile
+    self.checkpointBytes = checkpointBytes
+    self.bootID = bootID
+  }
+
+  public func encoded() -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // Strings, numbers and Bool only: nothing here can fail to be encoded.
+    return (try? encoder.encode(self)) ?? Data()
+  }
+
+  /// `nil` for bytes this version cannot read: the download then starts over.
+  public init?(_ data: Data) {
+    guard let value = try? JSONDecoder().decode(ResumeData.self, from: data), value.version == 1 else { return nil }
+    self = value
+  }
+}
+
+/// The signs by which one version of a file is told from another (RFC 9110 §8.8).
+public struct Validators: Sendable, Equatable, Codable {
+  /// As sent, quotes and `W/` included.
+  public var etag: String?
+  public var lastModified: String?
+  /// The response's own `Date`; a `Last-Modified` at least one second older is strong (§8.8.2.2).
+  public var date: String?
+
+  public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+    self.etag = etag
+    self.lastModified = lastModified
+    self.date = date
+  }
+
+  init(of head: ResponseHead) {
+    self.init(
+      etag: head.headers[.eTag], lastModified: head.headers[.lastModified], date: head.headers[.date])
+  }
+
+  /// The ETag, if `If-Range` may carry it: never a weak one (§13.1.5).
+  public var strongETag: String? {
+    guard let etag, etag.hasPrefix("\""), etag.hasSuffix("\""), etag.utf8.count >= 2 else { return nil }
+    return etag
+  }
+
+  /// The date, if `If-Range` may carry it: only without any ETag, and only if it is strong.
+  public var strongDate: String? { etag == nil ? strongLastModified : nil }
+
+  private var strongLastModified: String? {
+    guard let lastModified, let date, let changed = HTTPDate.parse(lastModified), let sent = HTTPDate.parse(date),
+      sent.timeIntervalSince(changed) >= 1
+    else { return nil }
+    return lastModified
+  }
+
+  /// Whether the other answer is certainly about another version: some sign both have differs. The ETag speaks
+  /// first; where both answers carry one, dates are not asked.
+  func contradict(_ other: Validators) -> Bool {
+    if let etag, let theirs = other.etag { return etag != theirs }
+    if let lastModified, let theirs = other.lastModified { return lastModified != theirs }
+    return false
+  }
+
+  /// Whether both carry the same strong sign.
+  func agreeStrongly(with other: Validators) -> Bool {
+    if let etag, let theirs = other.etag { return strongETag != nil && etag == theirs }
+    if let date = strongLastModified, let theirs = other.lastModified { return date == theirs }
+    return false
+  }
+}

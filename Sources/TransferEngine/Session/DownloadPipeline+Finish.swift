@@ -1,0 +1,122 @@
+import HTTPTypes
+
+/// From the last byte to the file's name: each step durable before the next, so that a crash between any two of them can
+/// be told from what is on the disk.
+extension DownloadPipeline {
+  func finish(_ course: inout Course, _ directory: Directory) async throws(TransferError) -> String {
+    guard let part = course.part else { throw .connection(.broken("no answer")) }
+    if let head = course.head {
+      do {
+        for validation in validations { try validation(plan.request, head) }
+      } catch let error as TransferError {
+        throw error
+      } catch {
+        throw .hook(.validation, error)
+      }
+    }
+    try await verify(&course, part)
+    let finalName = try await bringToDisk(&course, part)
+    let replacing = plan.options.contains(.removePreviousFile)
+    try await BlockingIO.run { () throws(TransferError) in try part.rename(to: finalName, replacing: replacing) }
+    course.part = nil
+    try await DirectorySync.shared.synchronize(directory)
+    return plan.destination.directory + (plan.destination.directory == "/" ? "" : "/") + finalName
+  }
+
+  /// Length and digests. A digest that does not match spoils the part file: nothing of it can be gone on from.
+  private func verify(_ course: inout Course, _ part: PartialFile) async throws(TransferError) {
+    let size = part.size
+    if let total = course.total, size != total {
+      throw .verification(.length(expected: total, actual: size))
+    }
+    course.verification = course.total != nil ? .length : .none
+    let expected = plan.expectedDigests + (course.resumeData?.declaredDigests ?? declaredByHead(course))
+    guard !expected.isEmpty else {
+      if course.total == nil, let head = course.head, !head.isSelfDelimiting, head.contentCoding == nil {
+        try await compareWithHead(&course, size)
+      } else if course.total == nil, course.head?.isSelfDelimiting == true {
+        course.verification = .length
+      }
+      return
+    }
+    let actual: [DigestAlgorithm: String]
+    if let digests = course.digests, course.resumedFrom == 0 {
+      actual = digests
+    } else {
+      let algorithms = Set(expected.map(\.algorithm))
+      actual = try await BlockingIO.run { () throws(TransferError) in try part.digests(algorithms) }
+    }
+    for digest in expected where actual[digest.algorithm] != digest.hex {
+      course.resumeData = nil
+      throw .verification(
+        .digest(
+          algorithm: digest.algorithm.rawValue, expected: digest.hex, actual: actual[digest.algorithm] ?? "unknown"))
+    }
+    course.verification = .digest
+  }
+
+  private func declaredByHead(_ course: Course) -> [ExpectedDigest] {
+    course.head.map(DeclaredDigests.of) ?? []
+  }
+
+  /// The body ended with the connection, which a cut looks just like: ask the server how long the file is. One that
+  /// does not say leaves it unverified.
+  private func compareWithHead(_ course: inout Course, _ size: Int64) async throws(TransferError) {
+    var request = plan.request
+    request.method = .head
+    request.headers[.acceptEncoding] = "identity"
+    let response = await session.request(request)
+    guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
+      let length = try? head.contentLength()
+    else { return }
+    guard length == size else { throw .response(.truncated(received: size, expected: length)) }
+    course.total = length
+    course.verification = .length
+  }
+
+  private func bringToDisk(_ course: inout Course, _ part: PartialFile) async throws(TransferError) -> String {
+    do throws(TransferError) {
+      try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
+    } catch {
+      // After a failed fsync the pages count as lost, though a second one may say success.
+      course.resumeData = nil
+      throw error
+    }
+    let size = part.size
+    var data =
+      course.resumeData
+      ?? ResumeData(
+        url: plan.request.url.string, validators: Validators(), totalBytes: size,
+        partialFile: .init(
+          directory: plan.destination.directory, name: part.name, identity: part.identity,
+          finalName: plan.destination.name),
+        checkpointBytes: size, bootID: BootID.current)
+    if course.resumeData == nil, let head = course.head {
+      data.partialFile.finalName = try plan.finalName(for: head, in: part.directory)
+    }
+    data.totalBytes = size
+    data.checkpointBytes = size
+    data.isVerified = true
+    course.resumeData = data
+    course.total = size
+    if let journal = plan.journal {
+      do {
+        try await journal.willRename(data)
+      } catch {
+        throw .hook(.journal, error)
+      }
+    }
+    return data.partialFile.finalName
+  }
+}
+
+extension Session {
+  /// A request of the engine's own, outside any pipeline: no hooks, redirects followed.
+  func request(_ request: TransferRequest) async -> DataResponse {
+    let core = RequestCore<DataResponse>(session: self) { core in
+      await self.performData(request, core, interceptor: nil)
+    }
+    core.resume()
+    return await core.value()
+  }
+}

@@ -1,0 +1,283 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+
+/// One download from its first attempt to its last, as straight-line code:
+/// adapt → ask, rung by rung and hop by hop → compare lengths → validate → verify → record → rename → sync.
+struct DownloadPipeline: Sendable {
+  let session: Session
+  let core: RequestCore<DownloadResponse>
+  let plan: DownloadPlan
+  let validations: [Validation]
+
+  /// What an attempt knows so far; what of it survives a failure makes the response.
+  struct Course {
+    var head: ResponseHead?
+    var resumeData: ResumeData?
+    var metrics: [TransferMetrics] = []
+    var resumedFrom: Int64 = 0
+    var received: Int64 = 0
+    var onDisk: Int64 = 0
+    var total: Int64?
+    var part: PartialFile?
+    var digests: [DigestAlgorithm: String]?
+    var verification = DownloadResponse.Verification.none
+  }
+
+  func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> DownloadResponse {
+    var course = Course(resumeData: resumeData)
+    var retries = 0
+    while true {
+      let before = course.received
+      do throws(TransferError) {
+        let path = try await attempt(&course, interceptor)
+        session.notify(core.id, .finish)
+        return response(course, .success(path))
+      } catch {
+        await saveWhatIsThere(&course)
+        if error.isCancellation, !Task.isCancelled {
+          // Suspended, not cancelled: go on from the resume data after resume().
+          await core.waitWhileSuspended()
+          if !Task.isCancelled { continue }
+        }
+        if course.received > before + DownloadReceiver.unrecordedLimit / 16 { retries = 0 }
+        guard !Task.isCancelled,
+          let next = await session.retryDelay(plan.request, interceptor, dueTo: error, retryCount: retries)
+        else { return failed(course, Task.isCancelled ? .cancelled : error) }
+        switch next {
+        case .failure(let other): return failed(course, other)
+        case .success(let delay):
+          retries += 1
+          session.notify(core.id, .retry(after: delay, dueTo: error))
+          try? await Task.sleep(for: delay)
+          if Task.isCancelled { return failed(course, .cancelled) }
+        }
+      }
+    }
+  }
+
+  private func failed(_ course: Course, _ error: TransferError) -> DownloadResponse {
+    session.notify(core.id, .fail(error))
+    return response(course, .failure(error))
+  }
+
+  private func response(_ course: Course, _ result: Result<String, TransferError>) -> DownloadResponse {
+    var response = DownloadResponse(
+      head: course.head, result: result, resumeData: course.resumeData, metrics: course.metrics,
+      resumedFrom: course.resumedFrom, bytesReceived: course.received, bytesOnDisk: course.onDisk,
+      totalBytes: course.total)
+    if case .success = result {
+      response.resumeData = nil
+      response.verification = course.verification
+    }
+    return response
+  }
+
+  /// Brings the bytes of a part file that can be gone on from to the disk, and notes how many they are. Without resume
+  /// data the part file is of no use, and goes.
+  private func saveWhatIsThere(_ course: inout Course) async {
+    guard let part = course.part else { return }
+    course.part = nil
+    guard var data = course.resumeData, course.onDisk > 0 else {
+      course.resumeData = nil
+      course.onDisk = 0
+      part.directory.remove(part.name)
+      return
+    }
+    let written = course.onDisk
+    do throws(TransferError) {
+      try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
+      data.checkpointBytes = written
+    } catch {
+      // What the disk refused is not counted on, in this boot neither: the pages may be gone.
+      data.bootID = "unsynchronized"
+    }
+    course.resumeData = data
+  }
+
+  // MARK: One attempt
+
+  private func attempt(
+    _ course: inout Course, _ interceptor: (any RequestInterceptor)?
+  ) async throws(TransferError) -> String {
+    let destination = plan.destination
+    let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let directory = try await BlockingIO.run { () throws(TransferError) in
+      try Directory.open(destination.directory, creating: isCreating)
+    }
+    if !destination.isNamedByResponse, !plan.options.contains(.removePreviousFile),
+      directory.contains(destination.name)
+    {
+      throw .file(.destinationExists(destination.directory + "/" + destination.name))
+    }
+    let request = try await session.adapted(plan.request, interceptor)
+    try reopenPart(&course, directory)
+    course.resumedFrom = course.onDisk
+    if !isWhole(course) {
+      try await fetch(&course, request, directory)
+    }
+    return try await finish(&course, directory)
+  }
+
+  /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
+  private func reopenPart(_ course: inout Course, _ directory: Directory) throws(TransferError) {
+    course.onDisk = 0
+    guard let data = course.resumeData else {
+      directory.remove(plan.partialName)
+      return
+    }
+    guard
+      let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
+    else {
+      course.resumeData = nil
+      return
+    }
+    // Within one boot the page cache survived whatever ended us; after another, only what was synchronized.
+    let size = part.size
+    let good = data.bootID == BootID.current ? size : min(size, data.checkpointBytes)
+    guard good > 0, data.totalBytes.map({ good <= $0 }) ?? true else {
+      course.resumeData = nil
+      directory.remove(data.partialFile.name)
+      return
+    }
+    if size > good { try part.truncate(to: good) }
+    course.part = part
+    course.onDisk = good
+    course.total = data.totalBytes
+  }
+
+  /// All bytes are there: a kill came between the last of them and the rename.
+  private func isWhole(_ course: Course) -> Bool {
+    guard let total = course.resumeData?.totalBytes, course.part != nil else { return false }
+    return course.onDisk == total
+  }
+
+  /// Asks until the file is whole, or no way of asking is left.
+  private func fetch(
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory
+  ) async throws(TransferError) {
+    var ladder = Self.ladder(course)
+    var isDecoding = false
+    while true {
+      let onDiskBefore = course.onDisk
+      let ending = try await ask(
+        &course, request, directory, question: ladder.question, isDecoding: isDecoding)
+      switch ending {
+      case .body:
+        guard let total = course.total, course.onDisk < total else { return }
+        // A part may be shorter than asked for (RFC 9110 §14.2): ask for the rest, as long as that brings any.
+        guard ladder.question.isRanged, course.onDisk > onDiskBefore else {
+          throw .response(.truncated(received: course.onDisk, expected: total))
+        }
+        ladder = Self.ladder(course)
+      case .alreadyComplete:
+        course.total = course.onDisk
+        return
+      case .nextRung(let reason):
+        session.notify(core.id, .refuseToResume(reason: reason))
+        guard ladder.descend() else { throw .response(.malformed(reason)) }
+      case .encoded(let decode):
+        isDecoding = decode
+        ladder = ResumeLadder(stored: nil, bytesOnDisk: 0, refusals: 0)
+      case .none, .redirect:
+        throw .connection(.broken("no answer"))
+      }
+    }
+  }
+
+  private static func ladder(_ course: Course) -> ResumeLadder {
+    ResumeLadder(
+      stored: course.resumeData?.validators, bytesOnDisk: course.onDisk, refusals: course.resumeData?.refusals ?? 0)
+  }
+
+  /// One question, followed through its redirects. From the user's own URL each time: what it leads to may be signed
+  /// for minutes only.
+  private func ask(
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory, question: RangeQuestion,
+    isDecoding: Bool
+  ) async throws(TransferError) -> DownloadReceiver.Ending {
+    var request = request
+    question.apply(to: &request.headers)
+    request.headers[.acceptEncoding] = "identity"
+    var hops = 0
+    while true {
+      let receiver = try await transfer(&course, request, directory, question, isDecoding)
+      if let refusal = receiver.refusal { throw refusal }
+      guard case .redirect(let head) = receiver.ending else { return receiver.ending }
+      guard let next = try await session.redirected(request, head, hops: hops, id: core.id) else {
+        throw .response(.unacceptableStatus(head.status, retryAfter: nil))
+      }
+      request = next
+      hops += 1
+    }
+  }
+
+  /// One hop: runs the transfer with its checkpoints beside it, and takes over what it left.
+  private func transfer(
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory, _ question: RangeQuestion,
+    _ isDecoding: Bool
+  ) async throws(TransferError) -> DownloadReceiver {
+    await core.waitWhileSuspended()
+    let id = TransferID()
+    let core = core
+    let loop = session.loop
+    let checkpoints = Checkpointer()
+    let receiver = DownloadReceiver(
+      plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
+      part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
+      progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
+    core.setInterrupt { Task { await loop.cancel(id) } }
+    session.notify(core.id, .send(request))
+    let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    let outcome: TransferOutcome
+    if let journal = plan.journal {
+      async let keeping: Void = checkpoints.run(receiver, journal, loop, id)
+      outcome = await loop.perform(wire, id: id, receiver: receiver)
+      checkpoints.finish()
+      await keeping
+    } else {
+      outcome = await loop.perform(wire, id: id, receiver: receiver)
+    }
+    core.setInterrupt(nil)
+    receiver.close()
+    takeOver(receiver, into: &course)
+    if let failure = checkpoints.failure { throw failure }
+    switch outcome {
+    case .cancelled: throw .cancelled
+    case .failed(let error, _, let metrics):
+      course.metrics.append(metrics)
+      session.notify(core.id, .gatherMetrics(metrics))
+      throw Self.explained(error, course)
+    case .finished(_, let metrics):
+      course.metrics.append(metrics)
+      session.notify(core.id, .gatherMetrics(metrics))
+      return receiver
+    }
+  }
+
+  private func takeOver(_ receiver: DownloadReceiver, into course: inout Course) {
+    let shared = receiver.shared.withLock { $0 }
+    course.received += receiver.received
+    if let head = receiver.head {
+      course.head = head
+      session.notify(core.id, .receiveHead(head))
+    }
+    guard case .body = receiver.ending else { return }
+    course.part = shared.part
+    course.resumeData = shared.resumeData
+    course.onDisk = shared.written
+    course.total = receiver.total
+    course.digests = receiver.digests
+    if !receiver.isAppending { course.resumedFrom = 0 }
+  }
+
+  /// libcurl counts the bytes of one transfer; people want those of the file.
+  private static func explained(_ error: TransferError, _ course: Course) -> TransferError {
+    guard case .response(.truncated) = error else { return error }
+    return .response(.truncated(received: course.onDisk, expected: course.total))
+  }
+}
+
+extension TransferError {
+  var isCancellation: Bool { if case .cancelled = self { true } else { false } }
+}

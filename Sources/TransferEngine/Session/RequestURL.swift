@@ -1,0 +1,99 @@
+import CCurl
+
+/// A URL as libcurl reads it: the very parser that will open the connection decides what host and port it names, so
+/// that no check can be led astray by another reading (`libcurl-url(3)`).
+public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
+  /// Without userinfo and fragment.
+  public let string: String
+  /// Lower case.
+  public let scheme: String
+  /// Lower case; IPv6 addresses in brackets.
+  public let host: String
+  public let port: Int
+  /// With its leading slash, still percent-encoded.
+  public let path: String
+  /// The userinfo, decoded. It belongs to this origin alone.
+  public let credentials: Credentials?
+
+  /// `https://host:443`: what credentials, limits and connections are counted by.
+  public var origin: String { "\(scheme)://\(host):\(port)" }
+
+  public var description: String { string }
+
+  /// The schemes that can be used, and their ports.
+  static let schemes = ["http": 80, "https": 443]
+
+  /// What a person or a program gave. Blanks and control characters are refused, not encoded: they are mistakes.
+  /// - Throws: `.invalidURL` or `.unsupportedScheme`.
+  public init(_ text: String) throws(TransferError) {
+    guard !text.isEmpty else { throw .invalidURL("", reason: "it is empty") }
+    if let bad = text.unicodeScalars.first(where: { $0.value <= 0x20 || $0.value == 0x7F }) {
+      let name = bad == " " ? "a blank" : "a control character"
+      throw .invalidURL(Self.shown(text), reason: "it contains \(name)")
+    }
+    guard text.firstRange(of: "://") != nil else {
+      throw .invalidURL(Self.shown(text), reason: "it has no scheme, like https://")
+    }
+    try self.init(parsing: text, relativeTo: nil, flags: CURLU_NON_SUPPORT_SCHEME)
+  }
+
+  /// Where a `Location` leads from here (RFC 9110 §10.2.2). Blanks and bytes beyond ASCII are encoded, as servers
+  /// send them raw.
+  func resolving(_ location: String) throws(TransferError) -> RequestURL {
+    try RequestURL(parsing: location, relativeTo: string, flags: CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+  }
+
+  private init(parsing text: String, relativeTo base: String?, flags: Int32) throws(TransferError) {
+    guard let handle = curl_url() else { preconditionFailure("curl_url failed: out of memory") }
+    defer { curl_url_cleanup(handle) }
+    if let base { curl_url_set(handle, CURLUPART_URL, base, UInt32(flags)) }
+    let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(flags))
+    guard code == CURLUE_OK else {
+      throw .invalidURL(Self.shown(text), reason: String(cString: curl_url_strerror(code)))
+    }
+    guard let scheme = Self.part(handle, CURLUPART_SCHEME)?.lowercased() else {
+      throw .invalidURL(Self.shown(text), reason: "it has no scheme")
+    }
+    guard let defaultPort = Self.schemes[scheme] else { throw .unsupportedScheme(scheme) }
+    guard let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty else {
+      throw .invalidURL(Self.shown(text), reason: "it has no host")
+    }
+    if let user = Self.part(handle, CURLUPART_USER, decoding: true) {
+      let password = Self.part(handle, CURLUPART_PASSWORD, decoding: true) ?? ""
+      credentials = Credentials(username: user, password: password)
+    } else {
+      credentials = nil
+    }
+    for part in [CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_FRAGMENT] {
+      curl_url_set(handle, part, nil, 0)
+    }
+    guard let whole = Self.part(handle, CURLUPART_URL) else {
+      throw .invalidURL(Self.shown(text), reason: "it cannot be read")
+    }
+    string = whole
+    self.scheme = scheme
+    self.host = host.lowercased()
+    port = Self.part(handle, CURLUPART_PORT).flatMap { Int($0) } ?? defaultPort
+    path = Self.part(handle, CURLUPART_PATH) ?? "/"
+  }
+
+  private static func part(_ handle: OpaquePointer, _ part: CURLUPart, decoding: Bool = false) -> String? {
+    var text: UnsafeMutablePointer<CChar>?
+    guard curl_url_get(handle, part, &text, decoding ? UInt32(CURLU_URLDECODE) : 0) == CURLUE_OK, let text else {
+      return nil
+    }
+    defer { curl_free(text) }
+    return String(cString: text)
+  }
+
+  /// A URL in an error: no control characters, no userinfo, no query, not endless.
+  private static func shown(_ text: String) -> String {
+    var text = text[...]
+    if let query = text.firstIndex(of: "?") { text = text[..<query] }
+    if let at = text.lastIndex(of: "@"), let slashes = text.firstRange(of: "://"), slashes.upperBound <= at {
+      text = text[..<slashes.upperBound] + text[text.index(after: at)...]
+    }
+    return String(
+      text.prefix(200).map { $0.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x7F } ? $0 : "?" })
+  }
+}

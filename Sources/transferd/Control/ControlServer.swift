@@ -1,0 +1,110 @@
+import Glibc
+import Hummingbird
+import Logging
+import NIOCore
+import TransferAPI
+
+/// The control API on a Unix socket: HTTP/1.1 for whoever may connect.
+struct ControlServer: Sendable {
+  let path: String
+  let daemon: DaemonFace
+  let access: PeerAccess
+  let logger: Logger
+
+  /// Longest path of a Unix socket, less the final NUL (unix(7)).
+  static let maximumPathBytes = 107
+  /// A connection that asks nothing for this long is closed.
+  static let idleTimeout = TimeAmount.seconds(60)
+
+  /// Serves until cancelled. The lock of the state directory must be held: what stands under the path is replaced if it is
+  /// a socket that nobody answers on.
+  /// - Parameter onReady: called once the socket is open and only its owner (or the group) can connect.
+  func run(onReady: @escaping @Sendable () async -> Void) async throws {
+    try SocketFile.prepare(path)
+    // Created without rights for anybody else, whatever the user's umask; set back before a job can begin.
+    let mask = umask(0o177)
+    let path = path
+    let access = access
+    let application = Application(
+      responder: RouteTable(daemon: daemon, access: access, logger: logger),
+      server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
+      configuration: .init(address: .unixDomainSocket(path: path), serverName: nil, backlog: 512),
+      onServerRunning: { _ in
+        umask(mask)
+        SocketFile.open(path, to: access)
+        await onReady()
+      },
+      logger: quiet)
+    try await application.runService(gracefulShutdownSignals: [])
+  }
+
+  /// Hummingbird's own lines are of no use to the user's journal.
+  private var quiet: Logger {
+    var logger = logger
+    logger.logLevel = .error
+    return logger
+  }
+}
+
+/// Who may speak to the daemon: its own user and root; as a system service also who can open the socket, which the group
+/// decides.
+struct PeerAccess: Equatable, Sendable {
+  /// The daemon's own uid.
+  var uid: UInt32
+  /// The group that may connect; `nil`: none.
+  var group: gid_t?
+
+  func allows(_ peer: UInt32) -> Bool { peer == uid || peer == 0 || group != nil }
+}
+
+/// The socket in the file system.
+enum SocketFile {
+  struct Unusable: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Makes the directory, and makes sure that what stands under the path may be replaced.
+  static func prepare(_ path: String) throws {
+    guard path.utf8.count <= ControlServer.maximumPathBytes else {
+      throw Unusable(
+        description: "cannot listen on \(path): the path is longer than \(ControlServer.maximumPathBytes) bytes;"
+          + " name a shorter one with --socket")
+    }
+    try StateDirectory.prepare(parent(path), mustBePrivate: false)
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else {
+      throw Unusable(description: "cannot listen on \(path): a file that is not a socket stands there")
+    }
+    guard !isAnswered(path) else {
+      throw Unusable(description: "cannot listen on \(path): another program answers on it")
+    }
+    unlink(path)
+  }
+
+  static func open(_ path: String, to access: PeerAccess) {
+    chmod(path, access.group == nil ? 0o600 : 0o660)
+    if let group = access.group { chown(path, uid_t.max, group) }
+  }
+
+  private static func isAnswered(_ path: String) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { buffer in
+      for (index, byte) in path.utf8.enumerated() where index < buffer.count - 1 { buffer[index] = byte }
+    }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+
+  private static func parent(_ path: String) -> String {
+    guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+    return String(path[..<slash])
+  }
+}

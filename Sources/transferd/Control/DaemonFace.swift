@@ -1,0 +1,28 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import Store
+import TransferAPI
+
+/// What the control API may reach of the daemon.
+struct DaemonFace: Sendable {
+  let store: Store
+  let scheduler: Scheduler
+  let hub: EventHub
+  let startedAt: Date
+  let stateDirectory: String
+  let logger: Logger
+  /// Ends the daemon as SIGTERM does.
+  let requestStop: @Sendable () -> Void
+  /// Reads the configuration again as SIGHUP does.
+  let reload: @Sendable () async throws -> Void
+
+  func stats() async throws -> Stats {
+    let limits = await scheduler.limits
+    return Stats(
+      version: Version.current, pid: getpid(), stateDirectory: stateDirectory, startedAt: startedAt,
+      counts: try await store.counts(), bytesPerSecond: scheduler.board.all().reduce(0) { $0 + $1.bytesPerSecond },
+      maxActive: limits.admission.maxActive, maxPerOrigin: limits.admission.maxPerOrigin,
+      lastEvent: try await store.lastEvent())
+  }
+}

@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Hummingbird
+import NIOCore
+import NIOFoundationCompat
+import Store
+import TransferAPI
+
+extension Handlers {
+  /// Lines of NDJSON in, a line for a line out. Lines are committed in groups; an answer with an id is durable.
+  static let addJobs: RouteTable.Handler = { request, daemon in
+    let body = request.request.body
+    return Response(
+      status: .ok, headers: [.contentType: "application/x-ndjson"],
+      body: .init { writer in
+        var intake = BulkIntake()
+        do {
+          for try await buffer in body {
+            intake.take(buffer)
+            while let group = intake.nextGroup(isFinal: false) {
+              try await writer.write(try await answer(group, daemon))
+            }
+          }
+          while let group = intake.nextGroup(isFinal: true) {
+            try await writer.write(try await answer(group, daemon))
+          }
+        } catch let problem as Problem {
+          try await writer.write(
+            ByteBuffer(data: try Reply.line(AddResult(line: intake.lineNumber, error: problem))))
+        }
+        try await writer.finish(nil)
+      })
+  }
+
+  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace) async throws -> ByteBuffer {
+    let results = await daemon.scheduler.submit(group.map(\.job))
+    var answer = ByteBuffer()
+    for (line, result) in zip(group, results) {
+      let reply: AddResult =
+        switch result {
+        case .success(let submission):
+          AddResult(line: line.number, id: submission.id, existing: submission.existing ? true : nil)
+        case .failure(let problem): AddResult(line: line.number, error: problem)
+        }
+      answer.writeData(try Reply.line(reply))
+    }
+    return answer
+  }
+}
+
+/// Cuts a stream of bytes into lines and groups of lines.
+struct BulkIntake {
+  struct Line: Sendable {
+    var number: Int
+    var job: Result<NewJob, Problem>
+  }
+
+  static let maximumLineBytes = 1 << 20
+  static let groupSize = 1000
+
+  private var pending = ByteBuffer()
+  private var lines: [Line] = []
+  /// A line that is too long: dropped up to its end, and answered once.
+  private var isSkipping = false
+  private(set) var lineNumber = 0
+  private let decoder = WireCoding.decoder()
+
+  mutating func take(_ buffer: ByteBuffer) {
+    var buffer = buffer
+    pending.writeBuffer(&buffer)
+    while let end = pending.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+      let length = end - pending.readerIndex
+      let data = pending.readData(length: length) ?? Data()
+      pending.moveReaderIndex(forwardBy: 1)
+      if isSkipping {
+        isSkipping = false
+      } else {
+        add(data)
+      }
+    }
+    if pending.readableBytes > Self.maximumLineBytes {
+      if !isSkipping { reject() }
+      isSkipping = true
+      pending.clear()
+    }
+    pending.discardReadBytes()
+  }
+
+  /// Up to `groupSize` jobs; what is there of the last group when no more comes. `nil` when there is none to hand out.
+  mutating func nextGroup(isFinal: Bool) -> [Line]? {
+    if isFinal, pending.readableBytes > 0 {
+      let data = pending.readData(length: pending.readableBytes) ?? Data()
+      if !isSkipping { add(data) }
+    }
+    guard !lines.isEmpty else { return nil }
+    let group = Array(lines.prefix(Self.groupSize))
+    lines.removeFirst(group.count)
+    return group
+  }
+
+  private mutating func add(_ data: Data) {
+    lineNumber += 1
+    guard data.contains(where: { $0 > 0x20 }) else { return }
+    guard data.count <= Self.maximumLineBytes else {
+      lineNumber -= 1
+      return reject()
+    }
+    do {
+      lines.append(Line(number: lineNumber, job: .success(try decoder.decode(NewJob.self, from: data))))
+    } catch {
+      lines.append(Line(number: lineNumber, job: .failure(Problem(.invalid, WireCoding.explain(error)))))
+    }
+  }
+
+  private mutating func reject() {
+    lineNumber += 1
+    lines.append(
+      Line(
+        number: lineNumber,
+        job: .failure(Problem(.tooLarge, "the line is longer than \(Self.maximumLineBytes) bytes"))))
+  }
+}

@@ -1,0 +1,165 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOFoundationCompat
+import Store
+import TransferAPI
+
+extension Handlers {
+  /// The history from a number on: as server-sent events that go on, or (`follow=false`) as lines that end.
+  static let events: RouteTable.Handler = { request, daemon in
+    let filter = EventFilter(
+      jobs: try request.ids("jobs").map(Set.init), batch: request.query("batch"),
+      finalOnly: try request.flag("final") ?? false)
+    if let batch = filter.batch, try await !daemon.store.batchExists(batch) {
+      throw Problem(.notFound, "no batch \"\(batch)\"")
+    }
+    let lastID = HTTPField.Name("Last-Event-ID").flatMap { request.request.headers[$0] }.flatMap { Int64($0) }
+    let since = try request.integer("since", in: Int64(0)...Int64.max) ?? lastID
+    if try request.flag("follow") == false {
+      let limit = try request.integer("limit", in: 1...10_000_000) ?? .max
+      return Response(
+        status: .ok, headers: [.contentType: "application/x-ndjson"],
+        body: .init { writer in
+          try await writeHistory(to: &writer, since: since ?? 0, limit: limit, filter, daemon)
+          try await writer.finish(nil)
+        })
+    }
+    let withProgress = try request.flag("progress") ?? false
+    let start: Int64
+    if let since { start = since } else { start = try await daemon.store.lastEvent() }
+    return Response(
+      status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+      body: .init { writer in
+        var stream = EventStream(daemon: daemon, filter: filter, cursor: start, withProgress: withProgress)
+        try await stream.run { try await writer.write($0) }
+      })
+  }
+
+  private static func writeHistory(
+    to writer: inout any ResponseBodyWriter, since: Int64, limit: Int, _ filter: EventFilter, _ daemon: DaemonFace
+  ) async throws {
+    var filter = filter
+    var cursor = since
+    var left = limit
+    while left > 0 {
+      let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: min(500, left))
+      guard let last = events.last else { return }
+      cursor = last.seq
+      var buffer = ByteBuffer()
+      for event in try await filter.matching(events, daemon.store).prefix(left) {
+        buffer.writeData(try Reply.line(event))
+        left -= 1
+      }
+      try await writer.write(buffer)
+    }
+  }
+}
+
+/// Which events a watcher wants.
+struct EventFilter: Sendable {
+  var jobs: Set<JobID>?
+  var batch: String?
+  /// Only what ends a job: final states and removals.
+  var finalOnly = false
+  /// Whether a job seen before belongs to the batch.
+  private var known: [JobID: Bool] = [:]
+
+  init(jobs: Set<JobID>? = nil, batch: String? = nil, finalOnly: Bool = false) {
+    self.jobs = jobs
+    self.batch = batch
+    self.finalOnly = finalOnly
+  }
+
+  mutating func matching(_ events: [Event], _ store: Store) async throws -> [Event] {
+    let wanted = finalOnly ? events.filter { $0.to?.isFinal ?? true } : events
+    guard let batch else { return wanted }
+    let unknown = Set(wanted.map(\.job)).subtracting(known.keys)
+    if known.count > 100_000 { known.removeAll() }
+    let records = try await store.records(Array(unknown))
+    for id in unknown { known[id] = false }
+    for record in records { known[record.job.id] = record.job.batch == batch }
+    // A job that was removed before we looked cannot be told: better one event too many than one too few.
+    return wanted.filter { event in (known[event.job] ?? false) || event.kind == .removed }
+  }
+}
+
+/// One watcher's server-sent events. What happened is read from the store, so that a slow watcher costs nothing; progress is
+/// what is true when it is sent, at most four times a second.
+struct EventStream {
+  let daemon: DaemonFace
+  var filter: EventFilter
+  var cursor: Int64
+  let withProgress: Bool
+
+  static let progressInterval = Duration.milliseconds(250)
+  /// A comment now and then finds out that nobody listens any more.
+  static let keepAliveInterval = Duration.seconds(15)
+
+  private enum Wake: Sendable {
+    case news, tick
+  }
+
+  /// Runs until the watcher is gone.
+  mutating func run(_ write: (ByteBuffer) async throws -> Void) async throws {
+    let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
+    let news = daemon.hub.watch()
+    let board = daemon.scheduler.board
+    let withProgress = withProgress
+    let feeder = Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { for await _ in news { continuation.yield(.news) } }
+        group.addTask {
+          while !Task.isCancelled {
+            let isLive = withProgress && !board.isEmpty
+            try? await Task.sleep(for: isLive ? Self.progressInterval : Self.keepAliveInterval)
+            continuation.yield(.tick)
+          }
+        }
+      }
+    }
+    defer { feeder.cancel() }
+    try await write(ByteBuffer(string: ": transferd\n\n"))
+    var sent: [JobID: Progress] = [:]
+    var lastWrite = ContinuousClock.now
+    for await wake in wakes {
+      var buffer = ByteBuffer()
+      try await appendNews(to: &buffer)
+      if withProgress { try appendProgress(to: &buffer, sent: &sent) }
+      if buffer.readableBytes == 0, case .tick = wake, lastWrite.duration(to: .now) >= Self.keepAliveInterval {
+        buffer.writeString(": still here\n\n")
+      }
+      if buffer.readableBytes > 0 {
+        try await write(buffer)
+        lastWrite = .now
+      }
+    }
+  }
+
+  private mutating func appendNews(to buffer: inout ByteBuffer) async throws {
+    while true {
+      let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500)
+      guard let last = events.last else { return }
+      cursor = last.seq
+      for event in try await filter.matching(events, daemon.store) {
+        buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
+        buffer.writeData(try Reply.line(event))
+        buffer.writeString("\n")
+      }
+      guard events.count == 500, buffer.readableBytes < 1 << 20 else { return }
+    }
+  }
+
+  private func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) throws {
+    let all = daemon.scheduler.board.all()
+    for progress in all where filter.jobs?.contains(progress.job) ?? true {
+      guard sent[progress.job] != progress else { continue }
+      sent[progress.job] = progress
+      buffer.writeString("event: progress\ndata: ")
+      buffer.writeData(try Reply.line(progress))
+      buffer.writeString("\n")
+    }
+    if sent.count > all.count * 2 + 64 { sent = sent.filter { id, _ in all.contains { $0.job == id } } }
+  }
+}

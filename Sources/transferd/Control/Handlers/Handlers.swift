@@ -1,0 +1,2 @@
+/// The handlers of the route table; one file a noun.
+enum Handlers {}

@@ -1,0 +1,113 @@
+import Hummingbird
+import Logging
+import NIOCore
+import TransferAPI
+
+/// Every route of the control API, as one literal table. docs/control-api.md and openapi.yaml say the same.
+struct RouteTable: HTTPResponder {
+  typealias Context = ControlContext
+  typealias Handler = @Sendable (ControlRequest, DaemonFace) async throws -> Response
+
+  let daemon: DaemonFace
+  let access: PeerAccess
+  let logger: Logger
+
+  private struct Route: Sendable {
+    var method: HTTPRequest.Method
+    var path: [Component]
+    var handler: Handler
+
+    init(_ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+      self.method = method
+      self.path = path.split(separator: "/").map { Component(String($0)) }
+      self.handler = handler
+    }
+  }
+
+  private enum Component: Equatable, Sendable {
+    case literal(String)
+    /// `{id}`, with the verb behind its colon, if any: `{id}:pause`.
+    case parameter(suffix: String)
+
+    init(_ text: String) {
+      if text.hasPrefix("{"), let end = text.firstIndex(of: "}") {
+        self = .parameter(suffix: String(text[text.index(after: end)...]))
+      } else {
+        self = .literal(text)
+      }
+    }
+  }
+
+  private static let routes: [Route] = [
+    Route(.post, "/v1/jobs", Handlers.addJob),
+    Route(.post, "/v1/jobs:batch", Handlers.addJobs),
+    Route(.get, "/v1/jobs", Handlers.listJobs),
+    Route(.get, "/v1/jobs/{id}", Handlers.showJob),
+    Route(.patch, "/v1/jobs/{id}", Handlers.changeJob),
+    Route(.delete, "/v1/jobs/{id}", Handlers.removeJob),
+    Route(.post, "/v1/jobs/{id}:pause", Handlers.verb(.pause)),
+    Route(.post, "/v1/jobs/{id}:resume", Handlers.verb(.resume)),
+    Route(.post, "/v1/jobs/{id}:cancel", Handlers.verb(.cancel)),
+    Route(.post, "/v1/jobs/{id}:retry", Handlers.verb(.retry)),
+    Route(.post, "/v1/jobs:pause", Handlers.verbs(.pause)),
+    Route(.post, "/v1/jobs:resume", Handlers.verbs(.resume)),
+    Route(.post, "/v1/jobs:cancel", Handlers.verbs(.cancel)),
+    Route(.post, "/v1/jobs:retry", Handlers.verbs(.retry)),
+    Route(.post, "/v1/jobs:remove", Handlers.verbs(.remove)),
+    Route(.get, "/v1/events", Handlers.events),
+    Route(.get, "/v1/batches", Handlers.listBatches),
+    Route(.get, "/v1/batches/{name}", Handlers.showBatch),
+    Route(.get, "/v1/export", Handlers.export),
+    Route(.get, "/v1/stats", Handlers.stats),
+    Route(.post, "/v1/daemon:reload", Handlers.reload),
+    Route(.post, "/v1/daemon:stop", Handlers.stop),
+    Route(.get, "/healthz", Handlers.health),
+    Route(.get, "/metrics", Handlers.metrics),
+  ]
+
+  func respond(to request: Request, context: ControlContext) async throws -> Response {
+    do {
+      guard let peer = try await context.peerUID(), access.allows(peer) else {
+        throw Problem(.permission, "this socket is for the user that runs transferd")
+      }
+      let components = request.uri.path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
+      var otherMethods = false
+      for route in Self.routes {
+        guard let parameter = Self.match(route.path, components) else { continue }
+        guard route.method == request.method else {
+          otherMethods = true
+          continue
+        }
+        return try await route.handler(ControlRequest(request: request, parameter: parameter), daemon)
+      }
+      throw otherMethods
+        ? Problem(.methodNotAllowed, "\(request.method.rawValue) is not for \(request.uri.path)")
+        : Problem(.notFound, "there is nothing at \(request.uri.path)")
+    } catch let problem as Problem {
+      return Reply.problem(problem)
+    } catch let error as any HTTPResponseError {
+      throw error
+    } catch {
+      logger.error("cannot answer a request", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+      return Reply.problem(Problem(.internal, "\(error)"))
+    }
+  }
+
+  /// The parameter, `""` where the route has none; `nil` where it does not match.
+  private static func match(_ route: [Component], _ path: [String]) -> String? {
+    guard route.count == path.count else { return nil }
+    var parameter = ""
+    for (component, text) in zip(route, path) {
+      switch component {
+      case .literal(let literal): guard literal == text else { return nil }
+      case .parameter(let suffix):
+        guard text.hasSuffix(suffix), text.utf8.count > suffix.utf8.count else { return nil }
+        let value = String(text.dropLast(suffix.count))
+        // A job's id has no colon; what follows one is another verb.
+        if suffix.isEmpty, route.contains(.literal("jobs")), value.contains(":") { return nil }
+        parameter = value
+      }
+    }
+    return parameter
+  }
+}

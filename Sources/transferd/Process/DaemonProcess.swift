@@ -1,0 +1,155 @@
+import CLinux
+import FoundationEssentials
+import Glibc
+import Logging
+import Store
+import TransferAPI
+import TransferEngine
+import UnixSignals
+
+/// The daemon from start to end: lock → store → recovery → socket → ready → jobs, until a signal.
+struct DaemonProcess: Sendable {
+  let flags: DaemonConfiguration.Flags
+  let socket: String?
+  let stateDirectory: String?
+
+  /// A clean stop is over by then, whatever the disks do.
+  static let stopLimit = 4.5
+
+  func run() async throws {
+    let environment = ProcessInfo.processInfo.environment
+    let locations = try Locations(
+      socket: socket, stateDirectory: stateDirectory, environment: environment, uid: getuid(), home: homeDirectory(),
+      directoryExists: { path in
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      })
+    let state = absolute(locations.stateDirectory)
+    let socketPath = absolute(locations.socket)
+    signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
+    linux_forbid_dumps()
+    raiseDescriptorLimit()
+    TransferDefaults.adoptPermissions()
+    let configuration = try await DaemonConfiguration.load(flags, environment: environment)
+    let logger = Self.logger(configuration.logLevel, environment)
+
+    try StateDirectory.prepare(state, mustBePrivate: true)
+    let lock = try SingleInstance(directory: state)
+    let hub = EventHub()
+    let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
+    try await Recovery.perform(in: store, logger: logger, now: Date())
+
+    var sessionConfiguration = SessionConfiguration()
+    sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
+    sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
+    let session = Session(configuration: sessionConfiguration)
+    let scheduler = Scheduler(
+      store: store, session: session, limits: configuration.limits,
+      governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger)
+
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let (stops, stopping) = AsyncStream<String>.makeStream()
+    let notifier = ServiceNotifier(environment: environment)
+    let flags = flags
+    let reload: @Sendable () async throws -> Void = {
+      let fresh = try await DaemonConfiguration.load(flags, environment: environment)
+      await scheduler.setLimits(fresh.limits)
+      logger.notice("configuration reloaded")
+    }
+    let daemon = DaemonFace(
+      store: store, scheduler: scheduler, hub: hub, startedAt: Date(), stateDirectory: state, logger: logger,
+      requestStop: { stopping.yield("the control API") }, reload: reload)
+    let server = ControlServer(
+      path: socketPath, daemon: daemon, access: try Self.access(configuration), logger: logger)
+
+    let serving = Task {
+      do {
+        try await server.run {
+          notifier.send("READY=1\nSTATUS=ready")
+          logger.notice("transferd is ready", metadata: ["socket": "\(socketPath)", "pid": "\(getpid())"])
+          await scheduler.wake()
+        }
+      } catch is CancellationError {
+      } catch {
+        logger.critical("cannot serve the control socket", metadata: ["error": "\(error)"])
+        StandardError.write("transferd: \(error)\n")
+        exit(1)
+      }
+    }
+    Task {
+      for await signal in signals {
+        if signal == .sighup {
+          notifier.send("RELOADING=1")
+          do { try await reload() } catch { logger.error("cannot reload", metadata: ["error": "\(error)"]) }
+          notifier.send("READY=1")
+        } else {
+          stopping.yield("\(signal)")
+        }
+      }
+    }
+    let status = Task { await ServiceStatus(notifier: notifier, session: session, store: store, hub: hub).run() }
+
+    for await reason in stops {
+      logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
+      break
+    }
+    notifier.send("STOPPING=1")
+    Self.exitAnyhow(after: Self.stopLimit)
+    status.cancel()
+    await scheduler.shutdown()
+    serving.cancel()
+    await store.close()
+    unlink(socketPath)
+    withExtendedLifetime(lock) {}
+    logger.notice("transferd has stopped")
+    exit(0)
+  }
+
+  /// A disk that does not answer must not keep the service from ending: what is not checkpointed by now is fetched again.
+  private static func exitAnyhow(after seconds: Double) {
+    var thread = pthread_t()
+    pthread_create(
+      &thread, nil,
+      { _ in
+        usleep(UInt32(DaemonProcess.stopLimit * 1_000_000))
+        _exit(0)
+      }, nil)
+  }
+
+  private static func logger(_ level: Logger.Level, _ environment: [String: String]) -> Logger {
+    var logger = Logger(label: "transferd") { _ in
+      StandardErrorLog(isJournal: environment["JOURNAL_STREAM"] != nil)
+    }
+    logger.logLevel = level
+    return logger
+  }
+
+  private static func access(_ configuration: DaemonConfiguration) throws -> PeerAccess {
+    guard let name = configuration.socketGroup else { return PeerAccess(uid: geteuid(), group: nil) }
+    guard let group = getgrnam(name) else {
+      throw DaemonConfiguration.Invalid(description: "there is no group \"\(name)\" (socketGroup)")
+    }
+    return PeerAccess(uid: geteuid(), group: group.pointee.gr_gid)
+  }
+
+  private func homeDirectory() -> String? {
+    guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
+    return String(cString: directory)
+  }
+
+  private func absolute(_ path: String) -> String {
+    if path.hasPrefix("/") { return path }
+    guard let buffer = getcwd(nil, 0) else { return path }
+    defer { free(buffer) }
+    return String(cString: buffer) + "/" + path
+  }
+
+  /// A job has a socket and a file; clients have one each.
+  private func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65536)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+}

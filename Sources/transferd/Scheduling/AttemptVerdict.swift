@@ -1,0 +1,126 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Why a running attempt was stopped from here.
+enum StopReason: Equatable, Sendable {
+  case pause
+  case cancel
+  /// As cancel; the row goes too.
+  case remove
+  /// The daemon ends.
+  case shutdown
+}
+
+/// What becomes of a job when its attempt has ended. Pure.
+struct AttemptVerdict {
+  var settlement: Settlement
+  /// The part file is of no more use, and has to go before the row says so.
+  var removesPartFile = false
+
+  /// The policy for jobs: 20 tries in a row without progress, 1 s at first, doubled up to 5 minutes, full jitter.
+  static let policy = RetryPolicy(
+    retryLimit: 19, exponentialBackoffBase: 2, exponentialBackoffScale: 1, maximumDelay: .seconds(300))
+  /// A full disk is looked at again this often at least: space is freed by people, without telling us.
+  static let diskFullPolicy = RetryPolicy(
+    retryLimit: .max, exponentialBackoffBase: 2, exponentialBackoffScale: 2, maximumDelay: .seconds(30))
+
+  init(
+    _ response: DownloadResponse, of record: JobRecord, stop: StopReason?, now: Date,
+    using generator: inout some RandomNumberGenerator
+  ) {
+    settlement = Settlement(
+      id: record.job.id, fence: record.fence, event: .complete, bytesDone: response.bytesOnDisk,
+      bytesTotal: response.totalBytes ?? record.job.bytesTotal)
+    settlement.attempt = AttemptEnd(response)
+    settlement.resumeData = response.resumeData.map { .set($0.encoded()) } ?? .clear
+    if response.resumeData == nil { settlement.bytesDone = 0 }
+    // Net bytes that the next try can build on: what a try from 0 brings again is no progress.
+    let isProgress =
+      settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.job.bytesDone == 0)
+    settlement.resetAttempts = isProgress
+    guard let error = response.error else {
+      settlement.bytesDone = response.bytesOnDisk
+      settlement.resumeData = .clear
+      settlement.attempt.outcome = .completed
+      settlement.reason = response.verification == Optional.none ? "length unverified" : nil
+      return
+    }
+    switch stop {
+    case .pause? where error.isCancelled:
+      settlement.event = .pause
+      settlement.reason = "paused by request"
+      settlement.attempt.outcome = .paused
+    case .cancel? where error.isCancelled, .remove? where error.isCancelled:
+      becomeCancelled()
+    case .shutdown? where error.isCancelled:
+      settlement.event = .requeue
+      settlement.reason = "the daemon stopped"
+      settlement.attempt.outcome = .interrupted
+    default:
+      becomeFailed(error, record, isProgress: isProgress, using: &generator)
+    }
+  }
+
+  private mutating func becomeCancelled() {
+    settlement.event = .cancel
+    settlement.reason = "cancelled by request"
+    settlement.bytesDone = 0
+    settlement.resumeData = .clear
+    settlement.attempt.outcome = .cancelled
+    removesPartFile = true
+  }
+
+  private mutating func becomeFailed(
+    _ error: TransferError, _ record: JobRecord, isProgress: Bool, using generator: inout some RandomNumberGenerator
+  ) {
+    let failure = JobFailure(error)
+    settlement.failure = failure
+    settlement.attempt.outcome = .failed
+    settlement.attempt.error = failure
+    settlement.reason = failure.message
+    let failedTries = isProgress ? 1 : record.job.attempt
+    let isDiskFull = failure.code == .diskFull
+    guard failure.transient, isDiskFull || failedTries < record.job.maxAttempts else {
+      settlement.event = .fail
+      removesPartFile = response(error, spoils: record)
+      return
+    }
+    let delay = (isDiskFull ? Self.diskFullPolicy : Self.policy).delay(
+      forAttempt: failedTries, retryAfter: error.retryAfter, using: &generator)
+    settlement.event = .postpone
+    settlement.retryDelay = delay
+  }
+
+  /// A wrong digest leaves nothing to go on from.
+  private func response(_ error: TransferError, spoils record: JobRecord) -> Bool {
+    if case .verification = error { true } else { settlement.resumeData == .clear }
+  }
+}
+
+extension TransferError {
+  var isCancelled: Bool { if case .cancelled = self { true } else { false } }
+}
+
+extension AttemptEnd {
+  init(_ response: DownloadResponse) {
+    self.init()
+    resumedFrom = response.resumedFrom
+    bytesReceived = response.bytesReceived
+    httpStatus = response.head?.status
+    guard let last = response.metrics.last else { return }
+    remoteAddress = last.remoteAddress
+    networkProtocol = last.networkProtocol
+    timings = Attempt.Timings(
+      nameLookup: last.nameLookup.seconds, connect: last.connect.seconds, tls: last.tls.seconds,
+      firstByte: last.firstByte.seconds, total: last.total.seconds, connectionReused: last.isConnectionReused)
+  }
+}
+
+extension Duration {
+  var seconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) / 1e18
+  }
+}

@@ -1,0 +1,42 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Carries an attempt's checkpoints into the job's row, under the fence of its claim.
+struct JobJournal: DownloadJournal {
+  let store: Store
+  let id: JobID
+  let fence: Int64
+  /// The destination is known only from the response.
+  let isUnnamed: Bool
+  /// All bytes have arrived: the network slot can serve another job.
+  let didFinishTransfer: @Sendable () async -> Void
+
+  func record(_ data: ResumeData) async throws {
+    try await keep(data, finishing: nil)
+  }
+
+  func willRename(_ data: ResumeData) async throws {
+    let identity = data.partialFile.identity
+    await didFinishTransfer()
+    try await keep(data, finishing: .init(device: identity.device, inode: identity.inode))
+  }
+
+  private func keep(_ data: ResumeData, finishing: RowFileIdentity?) async throws {
+    let checkpoint = Checkpoint(
+      id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: data.encoded(),
+      destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing)
+    guard try await store.checkpoint(checkpoint, at: Date()) else { throw LostClaim(id: id) }
+  }
+
+  private static func path(_ file: ResumeData.Location) -> String {
+    file.directory == "/" ? "/" + file.finalName : file.directory + "/" + file.finalName
+  }
+}
+
+/// Somebody else claimed the job meanwhile, or it was ended: this attempt writes no more.
+struct LostClaim: Error, CustomStringConvertible {
+  let id: JobID
+  var description: String { "job \(id) is no longer this attempt's" }
+}

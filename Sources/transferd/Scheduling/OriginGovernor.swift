@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Store
+
+/// Holds jobs back from servers that asked for it, or that are gone. Pure: the clock is passed in.
+///
+/// `Retry-After` closes an origin for all its jobs. An origin that refused every connection for a minute is probed by one
+/// job at a time, once in a while, so that an outage does not burn the tries of everything that waits for it.
+struct OriginGovernor: Sendable {
+  struct Origin: Equatable, Sendable {
+    /// Connections that failed in a row, whichever job's.
+    var failures = 0
+    var failingSince: Date?
+    var blockedUntil: Date?
+  }
+
+  /// Failures in a row, over at least `patience`, after which an origin counts as gone.
+  static let failureLimit = 16
+  static let patience: TimeInterval = 60
+  /// Between two probes of an origin that is gone.
+  static let probeInterval: TimeInterval = 30
+  /// No server closes itself for longer.
+  static let maximumBlock: TimeInterval = 86400
+
+  private(set) var origins: [String: Origin] = [:]
+
+  /// What was stored, after a restart. A clock set back does not prolong a block beyond its own length.
+  init(stored: [OriginState] = [], now: Date) {
+    for state in stored {
+      guard let until = state.blockedUntil else { continue }
+      let length = until.timeIntervalSince(state.updatedAt)
+      let left = min(until.timeIntervalSince(now), length, Self.maximumBlock)
+      guard left > 0 else { continue }
+      origins[state.name] = Origin(failures: state.failures, blockedUntil: now.addingTimeInterval(left))
+    }
+  }
+
+  func isBlocked(_ name: String, now: Date) -> Bool {
+    origins[name]?.blockedUntil.map { $0 > now } ?? false
+  }
+
+  func blocked(now: Date) -> Set<String> {
+    Set(origins.filter { $0.value.blockedUntil.map { $0 > now } ?? false }.keys)
+  }
+
+  /// Jobs it may have at once: none while it is closed, one while it is probed.
+  func capacity(of name: String, now: Date) -> Int {
+    guard let origin = origins[name] else { return .max }
+    if origin.blockedUntil.map({ $0 > now }) ?? false { return 0 }
+    return isGone(origin, now: now) ? 1 : .max
+  }
+
+  /// When the next closed origin opens.
+  func nextOpening(after now: Date) -> Date? {
+    origins.values.compactMap(\.blockedUntil).filter { $0 > now }.min()
+  }
+
+  private func isGone(_ origin: Origin, now: Date) -> Bool {
+    guard origin.failures >= Self.failureLimit, let since = origin.failingSince else { return false }
+    return now.timeIntervalSince(since) >= Self.patience
+  }
+
+  /// It answered, whatever it said.
+  mutating func answered(_ name: String) {
+    guard var origin = origins[name] else { return }
+    origin.failures = 0
+    origin.failingSince = nil
+    origins[name] = origin.blockedUntil == nil ? nil : origin
+  }
+
+  /// It asked to be left alone.
+  /// - Returns: what is to be stored.
+  mutating func close(_ name: String, for delay: Duration, now: Date) -> Origin {
+    var origin = origins[name] ?? Origin()
+    let until = now.addingTimeInterval(min(delay.seconds, Self.maximumBlock))
+    origin.blockedUntil = max(origin.blockedUntil ?? until, until)
+    origins[name] = origin
+    return origin
+  }
+
+  /// No connection came about.
+  mutating func failed(_ name: String, now: Date) {
+    var origin = origins[name] ?? Origin()
+    origin.failures += 1
+    origin.failingSince = origin.failingSince ?? now
+    if isGone(origin, now: now) { origin.blockedUntil = now.addingTimeInterval(Self.probeInterval) }
+    origins[name] = origin
+  }
+}

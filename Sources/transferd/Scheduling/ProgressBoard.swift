@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+import TransferAPI
+import TransferEngine
+
+/// Live numbers of the running jobs: in memory only, never stored as truth.
+final class ProgressBoard: Sendable {
+  private struct Entry {
+    var request: DownloadRequest
+    var lastBytes: Int64
+    var lastTime: ContinuousClock.Instant
+    var rate: Double?
+  }
+
+  /// Rates are smoothed over about this long.
+  static let smoothing = 15.0
+
+  private let entries = Mutex<[JobID: Entry]>([:])
+
+  func add(_ id: JobID, _ request: DownloadRequest, bytesDone: Int64) {
+    entries.withLock { $0[id] = Entry(request: request, lastBytes: bytesDone, lastTime: .now) }
+  }
+
+  func remove(_ id: JobID) {
+    entries.withLock { $0[id] = nil }
+  }
+
+  var isEmpty: Bool { entries.withLock { $0.isEmpty } }
+
+  /// Measures every running job once.
+  func sample(now: ContinuousClock.Instant = .now) {
+    entries.withLock { entries in
+      for (id, var entry) in entries {
+        let bytes = entry.request.progress.completed
+        let seconds = entry.lastTime.duration(to: now).seconds
+        guard seconds > 0.05 else { continue }
+        let current = Double(max(0, bytes - entry.lastBytes)) / seconds
+        // Exponential smoothing that does not depend on how often we look.
+        let weight = 1 - exp(-seconds / Self.smoothing)
+        entry.rate = entry.rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
+        entry.lastBytes = bytes
+        entry.lastTime = now
+        entries[id] = entry
+      }
+    }
+  }
+
+  func progress(of id: JobID) -> Progress? {
+    entries.withLock { $0[id].map { Self.progress(id, $0) } }
+  }
+
+  func all() -> [Progress] {
+    entries.withLock { $0.map { Self.progress($0.key, $0.value) } }.sorted { $0.job < $1.job }
+  }
+
+  private static func progress(_ id: JobID, _ entry: Entry) -> Progress {
+    let progress = entry.request.progress
+    return Progress(
+      job: id, bytesDone: progress.completed, bytesTotal: progress.total, bytesPerSecond: Int64(entry.rate ?? 0))
+  }
+
+  /// The job with the live numbers of its running attempt.
+  func overlay(_ job: Job) -> Job {
+    guard job.state == .running, let live = progress(of: job.id) else { return job }
+    var job = job
+    job.bytesDone = live.bytesDone
+    job.bytesTotal = live.bytesTotal ?? job.bytesTotal
+    job.bytesPerSecond = live.bytesPerSecond
+    return job
+  }
+}

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import Logging
+import Store
+import TransferAPI
+import TransferEngine
+
+extension Recovery {
+  /// Sets right what was running when the daemon ended. Before anything else happens in this run.
+  static func perform(in store: Store, logger: Logger, now: Date) async throws {
+    for record in try await store.running() {
+      let path = record.spec.destination
+      let found = Recovery(
+        finishing: record.finishing,
+        atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
+        atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+      let settlement = try settlement(found, record, now: now)
+      guard try await store.settle(settlement, at: now) else { continue }
+      logger.notice(
+        "job recovered", metadata: ["job": "\(record.job.id)", "event": "\(settlement.event.rawValue)"])
+    }
+  }
+
+  /// Doubled from 1 s up to half a minute: long enough for the others, short enough for a job that was only unlucky.
+  private static func parkingTime(_ tries: Int) -> Duration { .seconds(min(30, 1 << min(tries - 1, 5))) }
+
+  private static func identity(_ path: String) -> RowFileIdentity? {
+    PartialFiles.identity(ofFileAt: path).map { .init(device: $0.device, inode: $0.inode) }
+  }
+
+  private static func settlement(_ found: Recovery, _ record: JobRecord, now: Date) throws -> Settlement {
+    var settlement = Settlement(
+      id: record.job.id, fence: record.fence, event: .requeue, bytesDone: record.job.bytesDone,
+      bytesTotal: record.job.bytesTotal)
+    settlement.attempt.outcome = .interrupted
+    switch found {
+    case .requeue:
+      settlement.reason = "the daemon ended unexpectedly"
+      settlement.crashed = true
+    case .park(let tries):
+      settlement.event = .postpone
+      settlement.crashed = true
+      settlement.retryDelay = parkingTime(tries)
+      settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
+      settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
+    case .complete:
+      try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
+      settlement.event = .complete
+      settlement.reason = "found complete after an unexpected end"
+      settlement.attempt.outcome = .completed
+      settlement.resumeData = .clear
+    }
+    return settlement
+  }
+}

@@ -1,0 +1,177 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+
+/// What people ask of stored jobs.
+extension Scheduler {
+  /// One job. Durable when it returns.
+  func apply(_ verb: JobVerb, to id: JobID) async -> Result<JobRecord?, Problem> {
+    let result = await apply(verb, to: [id], force: true)
+    if case .failure(let problem)? = result.first { return .failure(problem) }
+    return .success(try? await store.job(id))
+  }
+
+  /// All selected jobs, page by page. Explicit ids are answered one by one; other selectors pass over jobs whose state
+  /// does not allow the verb.
+  func apply(_ verb: JobVerb, matching selector: JobSelector) async throws(Problem) -> VerbOutcome {
+    var outcome = VerbOutcome(changed: 0, skipped: 0)
+    if case .ids(let ids) = selector {
+      for (id, result) in zip(ids, await apply(verb, to: ids, force: true)) {
+        switch result {
+        case .success: outcome.changed += 1
+        case .failure(let problem):
+          outcome.skipped += problem.code == .notAllowed ? 1 : 0
+          outcome.problems.append(.init(id: id, problem: problem))
+        }
+      }
+      return outcome
+    }
+    do {
+      if case .batch(let name) = selector, try await !store.batchExists(name) {
+        throw StoreError.noSuchBatch(name)
+      }
+      var after: JobID?
+      while true {
+        let ids = try await store.ids(matching: selector, after: after, limit: 500)
+        guard let last = ids.last else { return outcome }
+        after = last
+        for result in await apply(verb, to: ids, force: false) {
+          switch result {
+          case .success(true): outcome.changed += 1
+          case .success(false), .failure: outcome.skipped += 1
+          }
+        }
+      }
+    } catch let error as StoreError {
+      throw Problem(error)
+    } catch {
+      throw Problem(.internal, "\(error)")
+    }
+  }
+
+  /// - Returns: for each id whether it changed, or what stood in the way.
+  private func apply(_ verb: JobVerb, to ids: [JobID], force: Bool) async -> [Result<Bool, Problem>] {
+    var results: [JobID: Result<Bool, Problem>] = [:]
+    for id in ids where active[id] != nil {
+      if let reason = verb.stopReason { stop(id, reason) }
+    }
+    for id in ids where active[id] != nil && verb.stopReason != nil {
+      await waitUntilIdle(id)
+      results[id] = await outcome(of: verb, afterStopping: id)
+    }
+    let rest = ids.filter { results[$0] == nil }
+    if verb == .cancel || verb == .remove { await removePartFiles(of: rest, verb) }
+    let stored: [Result<Bool, StoreError>] =
+      if let event = verb.event {
+        zip(rest, await store.transition(rest, event, at: Date(), reason: "\(verb.rawValue) by request"))
+          .map { _, result in result.map { $0 != (try? $0.applying(event)) } }
+      } else {
+        await store.remove(rest, at: Date()).map { $0.map { true } }
+      }
+    for (id, result) in zip(rest, stored) { results[id] = result.mapError { Problem($0, verb, id) } }
+    // A job may have been claimed between the look and the verb: once more, now that it runs.
+    let busy = rest.filter { if case .failure(let problem)? = results[$0] { problem.isBusy } else { false } }
+    for id in busy where verb.stopReason != nil {
+      stop(id, verb.stopReason ?? .cancel)
+      await waitUntilIdle(id)
+      results[id] = await outcome(of: verb, afterStopping: id)
+    }
+    if verb == .resume || verb == .retry { Task { await self.wake() } }
+    return ids.map { results[$0] ?? .failure(Problem(.notFound, "no job \($0)")) }
+  }
+
+  /// What came of stopping a running attempt: it may have ended in its own way first.
+  private func outcome(of verb: JobVerb, afterStopping id: JobID) async -> Result<Bool, Problem> {
+    if verb == .remove { return await store.remove([id], at: Date())[0].map { true }.mapError(Problem.init) }
+    guard let event = verb.event, let state = (try? await store.job(id))??.job.state else {
+      return .failure(Problem(.notFound, "no job \(id)"))
+    }
+    do throws(InvalidTransition) {
+      let wanted = try JobState.running.applying(event)
+      if state == wanted { return .success(true) }
+      _ = try state.applying(event)
+    } catch {
+      return .failure(Problem(.notAllowed, "job \(id): \(error)"))
+    }
+    // It ended in a state that still allows the verb (retrying, say).
+    if verb == .cancel, let record = try? await store.job(id) { JobRunner.removePartFile(of: record) }
+    return await store.transition([id], event, at: Date(), reason: "\(verb.rawValue) by request")[0]
+      .map { _ in true }.mapError(Problem.init)
+  }
+
+  /// The file before the row: a crash between the two leaves a job without its bytes, never bytes without a job.
+  private func removePartFiles(of ids: [JobID], _ verb: JobVerb) async {
+    guard let records = try? await store.records(ids) else { return }
+    for record in records where record.job.startedAt != nil && record.job.state != .running {
+      if verb == .cancel, (try? record.job.state.applying(.cancel)) == nil { continue }
+      if record.job.state == .completed { continue }
+      JobRunner.removePartFile(of: record)
+    }
+  }
+
+  /// Priority, rate limit, or another address of the same file. A new limit or address of a running job takes effect by a
+  /// new attempt that goes on from the bytes on disk.
+  func update(_ id: JobID, _ change: JobChange) async -> Result<JobRecord, Problem> {
+    do {
+      if let priority = change.priority, !JobValidation.priorities.contains(priority) {
+        return .failure(Problem(.invalid, "the priority must be from -1000 to 1000"))
+      }
+      if let rate = change.limitRate, rate < 0 {
+        return .failure(Problem(.invalid, "the rate limit must be 0 (none) or more"))
+      }
+      let address: AddressChange? =
+        if let text = change.url {
+          { url in
+            AddressChange(
+              url: url.string, origin: url.origin,
+              credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+          }(try JobValidation.url(text))
+        } else {
+          nil
+        }
+      let mustRestart = (change.limitRate != nil || address != nil) && active[id]?.isFinishing == false
+      if mustRestart {
+        stop(id, .shutdown)
+        await waitUntilIdle(id)
+      }
+      let record = try await store.update(
+        id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
+        at: Date())
+      Task { await self.wake() }
+      return .success(record)
+    } catch let error as StoreError {
+      return .failure(Problem(error))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch {
+      return .failure(Problem(.internal, "\(error)"))
+    }
+  }
+}
+
+extension JobVerb {
+  /// How it stops a running attempt; `nil` where it does not.
+  fileprivate var stopReason: StopReason? {
+    switch self {
+    case .pause: .pause
+    case .cancel: .cancel
+    case .remove: .remove
+    case .resume, .retry: nil
+    }
+  }
+}
+
+extension Problem {
+  fileprivate init(_ error: StoreError, _ verb: JobVerb, _ id: JobID) {
+    switch error {
+    case .busy where verb.stopReason == nil:
+      self.init(.notAllowed, "cannot \(verb.rawValue) job \(id): it is running")
+    case .busy: self = .busy
+    case .invalid(let transition): self.init(.notAllowed, "job \(id): \(transition)")
+    default: self.init(error)
+    }
+  }
+
+  private static let busy = Problem(.unavailable, "the job is running")
+  fileprivate var isBusy: Bool { self == .busy }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import Testing
+import TransferAPI
+
+@testable import Store
+
+/// From claim to settlement.
+@Suite struct AttemptTests {
+  @Test("a claim begins an attempt and grows the fence")
+  func claim() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    let first = try await fixture.claim(id)
+    #expect(first == (try await fixture.record(id)))
+    #expect(first.fence == 1 && first.attemptNumber == 1 && first.job.attempt == 1)
+    #expect(first.job.startedAt == Fixture.at(1))
+    try await fixture.settle(first, .postpone) { $0.retryAt = Fixture.at(30) }
+    let second = try await fixture.claim(id, at: 40)
+    #expect(second.fence == 2 && second.attemptNumber == 2 && second.job.attempt == 2)
+    #expect(second.job.startedAt == Fixture.at(1))
+    #expect(second.job.retryAt == nil)
+    #expect(second.partToken == first.partToken)
+    let attempts = try #require(try await fixture.store.detail(id)).attempts
+    #expect(attempts.map(\.number) == [1, 2])
+    #expect(attempts.map(\.startedAt) == [Fixture.at(1), Fixture.at(40)])
+    #expect(attempts.map(\.endedAt) == [Fixture.at(2), nil])
+  }
+
+  @Test("what cannot be claimed is left out", arguments: JobState.allCases)
+  func claimable(state: JobState) async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.job(1, in: state)
+    let other = try await fixture.add(Fixture.spec(2))
+    let claimed = try await fixture.store.claim([999, id, other], at: Fixture.at(100))
+    #expect(claimed.map(\.job.id) == (state == .queued || state == .retrying ? [id, other] : [other]))
+  }
+
+  @Test("two who claim the same job at once: one gets it")
+  func race() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    let won = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<16 { group.addTask { try await fixture.store.claim([id], at: Fixture.at(1)).count } }
+      return try await group.reduce(0, +)
+    }
+    #expect(won == 1)
+  }
+
+  @Test("a late writer with an old fence loses politely")
+  func fence() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    let old = try await fixture.claim(id)
+    try await fixture.settle(old, .requeue)
+    let new = try await fixture.claim(id)
+    let checkpoint = Checkpoint(id: id, fence: old.fence, bytesDone: 99, bytesTotal: 100, destination: "/x")
+    #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(3)) == false)
+    #expect(try await fixture.settle(old, .complete) == false)
+    #expect(try await fixture.record(id) == new)
+    #expect(try await fixture.settle(new, .complete))
+    #expect(try await fixture.settle(new, .complete) == false)
+  }
+
+  @Test("a checkpoint keeps bytes, ledger, name and the file about to be renamed")
+  func checkpoint() async throws {
+    let fixture = try Fixture()
+    var spec = Fixture.spec(1)
+    spec.destination = "/downloads/"
+    spec.batch = "b"
+    let id = try await fixture.add(spec)
+    let record = try await fixture.claim(id)
+    let identity = FileIdentity(device: .max, inode: 1 << 63)
+    let data = Data([0, 1, 255])
+    var checkpoint = Checkpoint(
+      id: id, fence: record.fence, bytesDone: 5, bytesTotal: nil, resumeData: data, destination: "/downloads/n",
+      finishing: identity)
+    #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(2)))
+    var stored = try await fixture.record(id)
+    #expect(stored.resumeData == data && stored.finishing == identity)
+    #expect(stored.job.destination == "/downloads/n" && stored.job.bytesDone == 5 && stored.job.bytesTotal == nil)
+
+    checkpoint = Checkpoint(id: id, fence: record.fence, bytesDone: 7, bytesTotal: 9)
+    #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(2)))
+    stored = try await fixture.record(id)
+    #expect(stored.resumeData == data && stored.finishing == nil)
+    #expect(stored.job.destination == "/downloads/n" && stored.job.bytesDone == 7 && stored.job.bytesTotal == 9)
+    let batch = try #require(try await fixture.store.batch("b"))
+    #expect(batch.bytesDone == 7 && batch.bytesTotal == 9)
+    #expect(fixture.events.count == 2)
+  }
+
+  @Test("a name from the response that another job has is refused, and the checkpoint with it")
+  func nameTaken() async throws {
+    let fixture = try Fixture()
+    let holder = try await fixture.add(Fixture.spec(1))
+    var spec = Fixture.spec(2)
+    spec.destination = "/downloads/"
+    let record = try await fixture.claim(try await fixture.add(spec))
+    let checkpoint = Checkpoint(
+      id: record.job.id, fence: record.fence, bytesDone: 5, bytesTotal: 5, destination: "/downloads/1")
+    await #expect(throws: StoreError.destinationTaken(path: "/downloads/1", by: holder)) {
+      try await fixture.store.checkpoint(checkpoint, at: Fixture.at(2))
+    }
+    #expect(try await fixture.record(record.job.id) == record)
+  }
+
+  @Test("completed: all bytes, no ledger, no error")
+  func complete() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.job(1, in: .retrying)
+    let record = try await fixture.claim(id)
+    #expect(record.job.error == Fixture.failure)
+    try await fixture.settle(record, .complete, at: 8) { settlement in
+      settlement.resumeData = .set(Data([1]))
+      settlement.bytesDone = 99
+    }
+    let stored = try await fixture.record(id)
+    #expect(stored.job.bytesDone == 100 && stored.job.finishedAt == Fixture.at(8))
+    #expect(stored.resumeData == nil && stored.finishing == nil && stored.job.error == nil)
+  }
+
+  @Test("postponed: error, time and ledger are kept; progress counts the tries anew")
+  func postpone() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.job(1, in: .retrying)
+    var record = try await fixture.claim(id)
+    try await fixture.settle(record, .postpone) { settlement in
+      settlement.failure = Fixture.failure
+      settlement.retryAt = Fixture.at(12)
+      settlement.retryDelay = .seconds(10)
+      settlement.resumeData = .set(Data([7]))
+      settlement.resetAttempts = true
+    }
+    record = try await fixture.record(id)
+    #expect(record.job.retryAt == Fixture.at(12) && record.retryDelayMilliseconds == 10_000)
+    #expect(record.job.attempt == 1 && record.attemptNumber == 2)
+    #expect(record.job.error == Fixture.failure && record.resumeData == Data([7]))
+    #expect(record.job.bytesDone == 10 && record.job.bytesTotal == 100 && record.job.finishedAt == nil)
+  }
+
+  @Test("a crash gives the try back and is counted, until an attempt ends otherwise")
+  func crashes() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    for crash in 1...3 {
+      let event: JobEvent = crash == 3 ? .postpone : .requeue
+      let record = try await fixture.claim(id)
+      try await fixture.settle(record, event) { settlement in
+        settlement.crashed = true
+        settlement.attempt.outcome = .interrupted
+      }
+      let stored = try await fixture.record(id)
+      #expect(stored.crashes == crash && stored.job.attempt == 0 && stored.attemptNumber == crash)
+    }
+    let attempts = try #require(try await fixture.store.detail(id)).attempts
+    #expect(attempts.map(\.endedAt) == [nil, nil, nil])
+    #expect(attempts.map(\.outcome) == [.interrupted, .interrupted, .interrupted])
+    try await fixture.settle(fixture.claim(id, at: 10), .requeue)
+    #expect(try await fixture.record(id).crashes == 0)
+  }
+
+  @Test("an attempt's row tells how it went")
+  func attemptRow() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    var end = AttemptEnd()
+    end.outcome = .failed
+    end.resumedFrom = 3
+    end.bytesReceived = 4
+    end.httpStatus = 206
+    end.remoteAddress = "[::1]:80"
+    end.networkProtocol = "h2"
+    end.timings = Attempt.Timings(
+      nameLookup: 0.1, connect: 0.2, tls: 0.3, firstByte: 0.4, total: 0.5, connectionReused: true)
+    end.error = Fixture.failure
+    let record = try await fixture.claim(id)
+    try await fixture.settle(record, .fail) { [end] settlement in
+      settlement.failure = Fixture.failure
+      settlement.attempt = end
+    }
+    let attempt = try #require(try await fixture.store.detail(id)).attempts[0]
+    #expect(
+      attempt
+        == Attempt(
+          number: 1, startedAt: Fixture.at(1), endedAt: Fixture.at(2), outcome: .failed, resumedFrom: 3,
+          bytesReceived: 4, httpStatus: 206, remoteAddress: "[::1]:80", networkProtocol: "h2",
+          timings: end.timings, error: Fixture.failure))
+  }
+
+  @Test("at most the 100 newest attempts are told, newest last")
+  func newestAttempts() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    for _ in 0..<103 { try await fixture.settle(fixture.claim(id), .requeue) }
+    let attempts = try #require(try await fixture.store.detail(id)).attempts
+    #expect(attempts.map(\.number) == Array(4...103))
+  }
+
+  @Test("retry counts anew and keeps the bytes of a failed job; a cancelled one has none")
+  func retry() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    try await fixture.settle(fixture.claim(id), .fail) { settlement in
+      settlement.failure = Fixture.failure
+      settlement.resumeData = .set(Data([1]))
+    }
+    _ = try await fixture.store.transition([id], .retry, at: Fixture.at(3))[0].get()
+    var record = try await fixture.record(id)
+    #expect(record.job.attempt == 0 && record.job.error == nil && record.job.finishedAt == nil)
+    #expect(record.job.bytesDone == 10 && record.resumeData == Data([1]))
+    _ = try await fixture.store.transition([id], .cancel, at: Fixture.at(4), reason: "no need")[0].get()
+    record = try await fixture.record(id)
+    #expect(record.job.error == JobFailure(code: .cancelled, message: "no need", transient: false))
+    #expect(record.job.bytesDone == 0 && record.resumeData == nil && record.job.finishedAt == Fixture.at(4))
+    _ = try await fixture.store.transition([id], .retry, at: Fixture.at(5))[0].get()
+    #expect(try await fixture.record(id).job.state == .queued)
+  }
+
+  @Test("retry of a job whose destination is taken meanwhile is refused")
+  func retryTaken() async throws {
+    let fixture = try Fixture()
+    let old = try await fixture.job(1, in: .failed)
+    let new = try await fixture.add(Fixture.spec(1))
+    let answers = await fixture.store.transition([old, new], .retry, at: Fixture.at(3))
+    #expect(answers == [.failure(.destinationTaken(path: "/downloads/1", by: new)), .success(.queued)])
+    #expect(try await fixture.record(old).job.state == .failed)
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import GRDB
+import Testing
+import TransferAPI
+
+@testable import Store
+
+@Suite struct CandidateTests {
+  @Test("highest priority first, then the order of adding; due retries among them; origins left out")
+  func order() async throws {
+    let fixture = try Fixture()
+    var specs = (1...6).map { Fixture.spec($0, origin: $0.isMultiple(of: 3) ? "https://b:443" : "https://a:443") }
+    specs[3].priority = 5
+    specs[4].paused = true
+    let ids = try await fixture.store.submit(specs, at: Fixture.epoch).map { try $0.get().id }
+    let retrying = try await fixture.claim(ids[0])
+    try await fixture.settle(retrying, .postpone) { settlement in
+      settlement.retryAt = Fixture.at(60)
+      settlement.retryDelay = .seconds(58)
+    }
+    func candidates(_ seconds: Double, _ excluding: Set<String> = [], limit: Int = 10) async throws -> [JobID] {
+      try await fixture.store.candidates(now: Fixture.at(seconds), excludingOrigins: excluding, limit: limit)
+        .map(\.id)
+    }
+    #expect(try await candidates(59) == [ids[3], ids[1], ids[2], ids[5]])
+    #expect(try await candidates(60) == [ids[3], ids[0], ids[1], ids[2], ids[5]])
+    #expect(try await candidates(60, limit: 2) == [ids[3], ids[0]])
+    #expect(try await candidates(60, ["https://a:443"]) == [ids[2], ids[5]])
+    #expect(try await candidates(60, ["https://a:443", "https://b:443", "https://unknown:1"]) == [])
+    #expect(try await candidates(60, limit: 0) == [])
+    #expect(try await fixture.store.nextRetry(now: Fixture.at(2)) == Fixture.at(60))
+    let first = try await fixture.store.candidates(now: Fixture.at(60), excludingOrigins: [], limit: 1)
+    #expect(first == [Candidate(id: ids[3], origin: "https://a:443", priority: 5)])
+  }
+
+  @Test("no job is retrying, no retry comes")
+  func noRetry() async throws {
+    let fixture = try Fixture()
+    try await fixture.add(Fixture.spec(1))
+    #expect(try await fixture.store.nextRetry(now: Fixture.epoch) == nil)
+  }
+
+  @Test("a clock that is set back by a day delays a retry by its own wait, not by a day")
+  func clockSetBack() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    try await fixture.settle(fixture.claim(id), .postpone, at: 0) { $0.retryDelay = .seconds(30) }
+    #expect(try await fixture.store.nextRetry(now: Fixture.at(0)) == Fixture.at(30))
+    let back = -86_400.0
+    #expect(try await fixture.store.nextRetry(now: Fixture.at(back)) == Fixture.at(back + 30))
+    // Looking again does not begin the wait again.
+    #expect(try await fixture.store.nextRetry(now: Fixture.at(back + 20)) == Fixture.at(back + 30))
+    func candidates(_ seconds: Double) async throws -> Int {
+      try await fixture.store.candidates(now: Fixture.at(seconds), excludingOrigins: [], limit: 9).count
+    }
+    #expect(try await candidates(back + 29) == 0)
+    #expect(try await candidates(back + 30) == 1)
+  }
+
+  /// Each of the three ways finds the same.
+  @Test("however the queue is made up, the best of the allowed origins are found", arguments: [3, 50, 2500])
+  func ways(origins: Int) async throws {
+    let fixture = try Fixture()
+    let crowd = (0..<CandidateSelection.window + 100).map { n -> JobSpec in
+      var spec = Fixture.spec(n, origin: "https://crowd:443")
+      spec.priority = 9
+      return spec
+    }
+    let others = (0..<3000).map { n -> JobSpec in
+      var spec = Fixture.spec(100_000 + n, origin: "https://o\(n % origins):443")
+      spec.priority = n % 7
+      return spec
+    }
+    let answers = await fixture.store.submit(crowd + others, at: Fixture.epoch)
+    let added = try zip(crowd + others, answers).map { (spec: $0, id: try $1.get().id) }
+    let excluded: Set = ["https://crowd:443", "https://o1:443"]
+    let expected =
+      added.filter { !excluded.contains($0.spec.origin) }
+      .sorted { ($1.spec.priority, $0.id) < ($0.spec.priority, $1.id) }.prefix(20).map(\.id)
+    let found = try await fixture.store.candidates(now: Fixture.epoch, excludingOrigins: excluded, limit: 20)
+    #expect(found.map(\.id) == expected)
+  }
+
+  @Test("every statement of the daemon's rounds goes by an index", arguments: hotStatements)
+  func plans(name: String, sql: String) async throws {
+    let fixture = try Fixture()
+    let plan = try await fixture.store.read { db in
+      let count = sql.filter { $0 == "?" }.count
+      let arguments = StatementArguments((0..<count).map { _ in 1 })
+      return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: arguments)
+        .map { $0["detail"] as String }
+    }
+    // A SCAN by an index, in its order and with a LIMIT, is how the head of the queue is read.
+    for step in plan where step.contains("job") {
+      #expect(step.contains("INDEX") || step.contains("PRIMARY KEY"), "\(name): \(plan)")
+    }
+    let sorted = plan.contains { $0.contains("TEMP B-TREE") }
+    #expect(!sorted || name == "due retries", "\(name): \(plan)")
+  }
+
+  static let hotStatements: [(name: String, sql: String)] = [
+    ("head of the queue", CandidateSelection.headOfQueue),
+    ("head of the queue, some origins", CandidateSelection.headOfQueueExcluding),
+    ("beyond the window", CandidateSelection.isBeyond),
+    ("origins", CandidateSelection.waitingOrigins),
+    ("head of an origin", CandidateSelection.headOfOrigin),
+    ("due retries", CandidateSelection.dueRetries),
+    ("all", "SELECT \(JobRecord.columns) " + JobPageQuery(limit: 1).sql),
+    ("state", "SELECT \(JobRecord.columns) " + JobPageQuery(state: .failed, limit: 1).sql),
+    ("batch", "SELECT \(JobRecord.columns) " + JobPageQuery(batch: "b", limit: 1).sql),
+    ("both", "SELECT \(JobRecord.columns) " + JobPageQuery(state: .failed, batch: "b", limit: 1).sql),
+  ]
+
+  @Test("100,000 jobs: adding, claiming and paging stay fast")
+  func many() async throws {
+    let fixture = try Fixture()
+    let clock = ContinuousClock()
+    var inserting = Duration.zero
+    for thousand in 0..<100 {
+      let specs = (0..<1000).map { n -> JobSpec in
+        var spec = Fixture.spec(thousand * 1000 + n, origin: "https://o\(n % 10):443")
+        spec.batch = "b"
+        return spec
+      }
+      let begin = clock.now
+      _ = await fixture.store.submit(specs, at: Fixture.epoch)
+      inserting += clock.now - begin
+    }
+    let claiming = try await clock.measure {
+      for _ in 0..<20 {
+        let candidates = try await fixture.store.candidates(
+          now: Fixture.epoch, excludingOrigins: ["https://o1:443"], limit: 50)
+        let claimed = try await fixture.store.claim(candidates.map(\.id), at: Fixture.at(1))
+        #expect(claimed.count == 50)
+      }
+    }
+    let paging = try await clock.measure {
+      for _ in 0..<20 {
+        let page = try await fixture.store.jobs(batch: "b", after: 90_000, limit: 100)
+        let running = try await fixture.store.jobs(state: .running, after: 500, limit: 100)
+        let counts = try await fixture.store.counts()
+        #expect(page.count == 100 && running.count == 100 && counts.running == 1000)
+      }
+    }
+    print("100,000 jobs: added in \(inserting), 1,000 claimed in \(claiming), 60 reads in \(paging)")
+    // Far above what is measured, far below what a scan would take.
+    #expect(claiming < .seconds(5) && paging < .seconds(5))
+  }
+}

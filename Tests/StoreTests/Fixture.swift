@@ -1,0 +1,124 @@
+import Foundation
+import GRDB
+import Synchronization
+import TransferAPI
+
+@testable import Store
+
+/// A store in a directory of its own, which goes with it, and the events it has told.
+final class Fixture: Sendable {
+  let directory: String
+  let store: Store
+  private let told: EventLog
+
+  /// Whole seconds, so that what comes back from the database is equal.
+  static let epoch = Date(timeIntervalSince1970: 1_800_000_000)
+
+  convenience init() throws { try self.init(directory: Self.temporaryDirectory()) }
+
+  init(directory: String) throws {
+    self.directory = directory
+    let log = EventLog()
+    told = log
+    store = try Store(directory: directory, now: Self.epoch) { events in log.append(events) }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+  /// What `onEvents` got, call by call.
+  var groups: [[Event]] { told.groups }
+  var events: [Event] { told.groups.flatMap(\.self) }
+  var file: String { directory + "/transferd.db" }
+
+  static func temporaryDirectory() -> String {
+    let path = NSTemporaryDirectory() + "store-\(UUID().uuidString)"
+    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  static func at(_ seconds: Double) -> Date { epoch.addingTimeInterval(seconds) }
+
+  /// A download; `n` makes it different from others.
+  static func spec(_ n: Int, origin: String = "https://example.org:443") -> JobSpec {
+    JobSpec(url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
+  }
+
+  @discardableResult
+  func add(_ spec: JobSpec) async throws -> JobID {
+    try await store.submit([spec], at: Self.epoch)[0].get().id
+  }
+
+  func claim(_ id: JobID, at seconds: Double = 1) async throws -> JobRecord {
+    let claimed = try await store.claim([id], at: Self.at(seconds))
+    guard let record = claimed.first else { throw StoreError.notFound(id) }
+    return record
+  }
+
+  func record(_ id: JobID) async throws -> JobRecord {
+    guard let record = try await store.job(id) else { throw StoreError.notFound(id) }
+    return record
+  }
+
+  /// Settles the running attempt of `record`.
+  @discardableResult
+  func settle(
+    _ record: JobRecord, _ event: JobEvent, at seconds: Double = 2, with change: (inout Settlement) -> Void = { _ in }
+  ) async throws -> Bool {
+    var settlement = Settlement(
+      id: record.job.id, fence: record.fence, event: event, bytesDone: 10, bytesTotal: 100)
+    change(&settlement)
+    return try await store.settle(settlement, at: Self.at(seconds))
+  }
+
+  /// A new job that was brought into `state` by verbs alone.
+  func job(_ n: Int, in state: JobState, batch: String? = nil) async throws -> JobID {
+    var spec = Self.spec(n)
+    spec.batch = batch
+    let id = try await add(spec)
+    switch state {
+    case .queued: break
+    case .running: _ = try await claim(id)
+    case .retrying:
+      try await settle(claim(id), .postpone) { settlement in
+        settlement.failure = Self.failure
+        settlement.retryDelay = .seconds(60)
+      }
+    case .paused: _ = try await store.transition([id], .pause, at: Self.at(1))[0].get()
+    case .completed: try await settle(claim(id), .complete)
+    case .failed: try await settle(claim(id), .fail) { $0.failure = Self.failure }
+    case .cancelled: _ = try await store.transition([id], .cancel, at: Self.at(1))[0].get()
+    }
+    return id
+  }
+
+  static let failure = JobFailure(code: .http(503), message: "busy", httpStatus: 503, transient: true)
+
+  /// What a real count says, for all jobs and for each batch.
+  func countedByHand() async throws -> [String: StateCounts] {
+    try await store.read { db in
+      var counts: [String: StateCounts] = ["": StateCounts()]
+      for row in try Row.fetchAll(db, sql: "SELECT batch, state FROM job") {
+        let state = JobState(rawValue: row["state"])!
+        counts["", default: StateCounts()][state] += 1
+        if let batch: String = row["batch"] { counts[batch, default: StateCounts()][state] += 1 }
+      }
+      return counts
+    }
+  }
+}
+
+private final class EventLog: Sendable {
+  private let log = Mutex<[[Event]]>([])
+  var groups: [[Event]] { log.withLock { $0 } }
+  func append(_ events: [Event]) { log.withLock { $0.append(events) } }
+}
+
+/// Counts the commits of the writing connection that changed something.
+final class CommitCounter: TransactionObserver, Sendable {
+  private let commits = Mutex(0)
+  var count: Int { commits.withLock { $0 } }
+  func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+  func databaseDidChange(with event: DatabaseEvent) {}
+  func databaseDidCommit(_ db: Database) { commits.withLock { $0 += 1 } }
+  func databaseDidRollback(_ db: Database) {}
+}
