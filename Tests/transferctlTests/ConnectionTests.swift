@@ -53,7 +53,7 @@ import TransferAPI
     }
     var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection()
     connection.makeTransport = { _ in Mute() }
-    #expect(try await connection.probe("/dev/null") == .silent)
+    #expect(try await connection.probe(connection.client("/dev/null")) == .silent)
     await #expect(throws: CommandFailure.self) { try await connection.open() }
   }
 
