@@ -24,7 +24,7 @@ struct DatabaseFile {
         sql: """
           PRAGMA secure_delete = OFF; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
           PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON
+          PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 4000
           """)
     }
     return configuration

@@ -50,12 +50,34 @@ private struct Insertion {
     _ spec: JobSpec, options: String?, _ transaction: inout Transaction
   ) throws -> Submission {
     if let key = spec.key, let existing = try Self.submission(key: key, transaction.db) { return existing }
-    if spec.kind == .download, !spec.destination.hasSuffix("/") {
-      try transaction.claimDestination(spec.destination, for: nil)
-    }
     let origin = try originID(spec.origin, transaction)
-    if let batch = spec.batch { try makeBatch(batch, transaction) }
+    if let batch = spec.batch, !batches.contains(batch) {
+      // A refused job makes no batch.
+      try checkDestination(of: spec, transaction)
+      try makeBatch(batch, transaction)
+      batches.insert(batch)
+    }
     let state: JobState = spec.paused ? .paused : .queued
+    do {
+      try insertRow(spec, state: state, origin: origin, options: options, transaction)
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+      // The index is asked by inserting; only a refusal is worth a second look.
+      try checkDestination(of: spec, transaction)
+      throw error
+    }
+    let id = JobID(transaction.db.lastInsertedRowID)
+    try transaction.note(.added, job: id, at: now, to: state)
+    return Submission(id: id, existing: false, state: state)
+  }
+
+  private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
+    guard spec.kind == .download, !spec.destination.hasSuffix("/") else { return }
+    try transaction.claimDestination(spec.destination, for: nil)
+  }
+
+  private func insertRow(
+    _ spec: JobSpec, state: JobState, origin: Int64, options: String?, _ transaction: Transaction
+  ) throws {
     try transaction.run(
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
@@ -69,9 +91,6 @@ private struct Insertion {
         options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
         spec.stallTimeout, randomToken(), now.milliseconds,
       ])
-    let id = JobID(transaction.db.lastInsertedRowID)
-    try transaction.note(.added, job: id, at: now, to: state)
-    return Submission(id: id, existing: false, state: state)
   }
 
   private static func submission(key: String, _ db: Database) throws -> Submission? {
@@ -88,8 +107,7 @@ private struct Insertion {
     return id
   }
 
-  private mutating func makeBatch(_ name: String, _ transaction: Transaction) throws {
-    guard batches.insert(name).inserted else { return }
+  private func makeBatch(_ name: String, _ transaction: Transaction) throws {
     try transaction.run(
       "INSERT INTO batch (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
   }
