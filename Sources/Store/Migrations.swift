@@ -1,6 +1,7 @@
 import GRDB
 
-/// How the database came to be what it is. A migration that was released never changes: the next one repairs it.
+/// How the database came to be what it is. A migration that was released never changes: the next one repairs
+/// it.
 enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
@@ -18,8 +19,8 @@ enum Migrations {
     return migrator
   }
 
-  /// Times are milliseconds since 1970. What the state machine promises is said again in CHECKs; with OR, because
-  /// SQLite builds a temporary tree for each IN of more than two words, at each row.
+  /// Times are milliseconds since 1970. What the state machine promises is said again in CHECKs; with OR,
+  /// because SQLite builds a temporary tree for each IN of more than two words, at each row.
   private static let tables = """
     CREATE TABLE meta (
       name TEXT NOT NULL PRIMARY KEY,
@@ -37,7 +38,7 @@ enum Migrations {
     CREATE TABLE batch (
       name TEXT NOT NULL PRIMARY KEY CHECK (name <> ''),
       created_at INTEGER NOT NULL,
-      -- Sums, kept by triggers; REAL because sizes that servers claim may overflow an INTEGER. Exact below 9 PB.
+      -- Sums, kept by triggers. REAL because sizes that servers claim may overflow; exact below 9 PB.
       bytes_done REAL NOT NULL DEFAULT 0,
       bytes_total REAL NOT NULL DEFAULT 0
     ) STRICT, WITHOUT ROWID;

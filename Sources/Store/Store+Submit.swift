@@ -11,9 +11,9 @@ public struct Submission: Equatable, Sendable {
 }
 
 extension Store {
-  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out. Jobs with
-  /// a key that is stored already, or that came earlier in `specs`, are not added again. A batch is made by the
-  /// first job that names it.
+  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out.
+  /// Jobs with a key that is stored already, or that came earlier in `specs`, are not added again. A batch is
+  /// made by the first job that names it.
   /// - Returns: for each spec, in order, the job, durable; or `destinationTaken`, `diskFull`, `io`.
   public func submit(_ specs: [JobSpec], at now: Date) async -> [Result<Submission, StoreError>] {
     do {
@@ -87,7 +87,8 @@ private struct Insertion {
       """,
       [
         spec.kind.rawValue, state.rawValue, spec.source, spec.destination, origin, spec.credentials?.username,
-        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse, spec.checksum,
+        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse,
+        spec.checksum,
         options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
         spec.stallTimeout, randomToken(), now.milliseconds,
       ])
