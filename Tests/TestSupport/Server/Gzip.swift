@@ -62,7 +62,9 @@ private let crcTable: [UInt32] = (0..<256).map { byte in
 
 private func crc32(_ data: Data) -> UInt32 {
   let table = crcTable
-  return ~data.reduce(~UInt32(0)) { crc, byte in table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ (crc >> 8) }
+  return ~data.reduce(~UInt32(0)) { crc, byte in
+    table[Int(UInt8(truncatingIfNeeded: crc) ^ byte)] ^ (crc >> 8)
+  }
 }
 
 extension Data {

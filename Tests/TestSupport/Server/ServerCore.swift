@@ -67,7 +67,8 @@ final class ServerCore: Sendable {
     threads.enter()
     startThread { [self] in
       ServedConnection(number: number, socket: socket, core: self).run()
-      open.withLock { $0.sockets[descriptor] = $0.sockets[descriptor] === socket ? nil : $0.sockets[descriptor] }
+      // The number may already belong to a connection accepted since.
+      open.withLock { if $0.sockets[descriptor] === socket { $0.sockets[descriptor] = nil } }
       records.mutate { $0.counters.openConnections -= 1 }
       wakeup.signal()
       threads.leave()
@@ -98,16 +99,25 @@ extension ServerCore.Open {
 func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = try checked("make a socket", socket(AF_INET, kind, 0))
+  return try withLoopbackAddress(0) { address, length in
+    try checked("bind a socket", bind(descriptor, address, length.pointee))
+    try checked("listen", listen(descriptor, 1024))
+    try checked("read a socket's name", getsockname(descriptor, address, length))
+    let port = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port }
+    return (descriptor, UInt16(bigEndian: port))
+  }
+}
+
+/// Calls a function with the address of a port on 127.0.0.1.
+func withLoopbackAddress<Result>(
+  _ port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws -> Result
+) rethrows -> Result {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
   address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
   var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-  try withUnsafeMutablePointer(to: &address) { pointer in
-    try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-      try checked("bind a socket", bind(descriptor, address, length))
-      try checked("listen", listen(descriptor, 1024))
-      try checked("read a socket's name", getsockname(descriptor, address, &length))
-    }
+  return try withUnsafeMutablePointer(to: &address) { pointer in
+    try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { try body($0, &length) }
   }
-  return (descriptor, UInt16(bigEndian: address.sin_port))
 }
