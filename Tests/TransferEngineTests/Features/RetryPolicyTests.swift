@@ -4,15 +4,6 @@ import Testing
 @testable import TransferEngine
 
 @Suite struct RetryPolicyTests {
-  /// Always the largest value: full jitter's upper bound.
-  struct Highest: RandomNumberGenerator {
-    mutating func next() -> UInt64 { .max }
-  }
-
-  struct Lowest: RandomNumberGenerator {
-    mutating func next() -> UInt64 { 0 }
-  }
-
   @Test("defaults are Alamofire's")
   func defaults() {
     let policy = RetryPolicy()
@@ -27,11 +18,14 @@ import Testing
     arguments: [(1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (60, 300.0), (5000, 300.0)])
   func bound(attempt: Int, seconds: Double) {
     let policy = RetryPolicy(exponentialBackoffScale: 1)
-    var highest = Highest()
-    let delay = policy.delay(forAttempt: attempt, retryAfter: nil, using: &highest).inSeconds
-    #expect(abs(delay - seconds) < 0.001)
-    var lowest = Lowest()
-    #expect(policy.delay(forAttempt: attempt, retryAfter: nil, using: &lowest) == .zero)
+    var generator = SystemRandomNumberGenerator()
+    let delays = (0..<500).map { _ in
+      policy.delay(forAttempt: attempt, retryAfter: nil, using: &generator).inSeconds
+    }
+    #expect(delays.allSatisfy { (0...seconds).contains($0) })
+    // Full jitter: the whole span is used. 500 draws miss a tenth of it once in 10²².
+    #expect(delays.contains { $0 > seconds * 0.9 })
+    #expect(delays.contains { $0 < seconds * 0.1 })
   }
 
   @Test("Retry-After is a floor with little on top, and capped at a day")
