@@ -93,7 +93,7 @@ is_gone() { ! kill -0 "$pid" 2>/dev/null || grep -q '^State:.Z' "/proc/$pid/stat
 wait_until 5 "the daemon is gone" is_gone
 
 say "Nothing stands under the file's name; what came is in the part file."
-show ls -lA "$dir/downloads"
+show ls -lAgo "$dir/downloads"
 [[ ! -e big.iso ]] || die "a file stands under the destination's name before it is complete"
 before=$(find . -type f -printf '%s\n' | sort -n | tail -1)
 ((before > 0)) || die "no part file"
@@ -123,7 +123,7 @@ echo "  the same as the server's; no part file left"
 
 say "What the server says about it:"
 wait_until 5 "the server has logged the second request" has_logged 2
-cat "$dir/nginx/access.log" | grep /big.iso
+grep /big.iso "$dir/nginx/access.log"
 grep /big.iso "$dir/nginx/access.log" | tail -1 | grep -q 'status=206' || die "the second request was not answered 206"
 fetched=$(sed -nE '/\/big\.iso/s/.*bytes=([0-9]+).*/\1/p' "$dir/nginx/access.log" | awk '{ n += $1 } END { print n }')
 extra=$((fetched - size))
