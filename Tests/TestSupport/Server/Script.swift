@@ -33,7 +33,7 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     case signal(Gate)
     /// Reads the request's body, or so much of it. Only for servers that leave bodies to the script.
     case readBody(upTo: Int64 = .max)
-    /// Ends the connection with RST, after what was written has reached the client.
+    /// Ends the connection with RST, after what was written has reached the client (or 2 s, if it reads nothing).
     case reset
     /// Ends the connection with FIN.
     case close
