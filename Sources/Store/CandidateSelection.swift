@@ -4,8 +4,9 @@ import TransferAPI
 
 /// Finds what may be claimed, best first, without reading the queue from end to end.
 ///
-/// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where the
-/// window holds excluded origins only; the whole queue by index, where both many jobs and many origins are waiting.
+/// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where
+/// the window holds excluded origins only; the whole queue by index, where both many jobs and many origins
+/// are waiting.
 struct CandidateSelection {
   /// Index entries that are passed before the second way is tried: under 2 ms.
   static let window = 10_000
@@ -16,6 +17,13 @@ struct CandidateSelection {
     var id: Int64
     var origin: Int64
     var priority: Int64
+
+    init(row: Row) throws {
+      var reader = RowReader(row)
+      id = try reader.int64()
+      origin = try reader.int64()
+      priority = try reader.int64()
+    }
 
     func isBefore(_ other: Found) -> Bool { (-priority, id) < (-other.priority, other.id) }
   }
@@ -62,8 +70,12 @@ struct CandidateSelection {
   /// Merges the heads of these origins' queues.
   private func best(of origins: [Int64]) throws -> [Found] {
     var best: [Found] = []
+    let statement = try db.cachedStatement(sql: Self.headOfOrigin)
     for origin in origins {
-      for found in try fetch(Self.headOfOrigin, [origin, limit]) {
+      let rows = try Row.fetchCursor(statement, arguments: [origin, limit])
+      while let row = try rows.next() {
+        let found = try Found(row: row)
+        // Those that follow are no better.
         if best.count == limit, let worst = best.last, !found.isBefore(worst) { break }
         let index = best.firstIndex { found.isBefore($0) } ?? best.endIndex
         best.insert(found, at: index)
@@ -73,15 +85,14 @@ struct CandidateSelection {
     return best
   }
 
-  private func due(now: Date) throws -> [Found] { try fetch(Self.dueRetries, [now.milliseconds, excluded, limit]) }
+  private func due(now: Date) throws -> [Found] {
+    try fetch(Self.dueRetries, [now.milliseconds, excluded, limit])
+  }
 
   private func fetch(_ sql: String, _ arguments: StatementArguments) throws -> [Found] {
     let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     var found: [Found] = []
-    while let row = try rows.next() {
-      var reader = RowReader(row)
-      found.append(Found(id: try reader.int64(), origin: try reader.int64(), priority: try reader.int64()))
-    }
+    while let row = try rows.next() { found.append(try Found(row: row)) }
     return found
   }
 

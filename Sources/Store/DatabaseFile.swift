@@ -8,7 +8,8 @@ struct DatabaseFile {
   let directory: String
   var path: String { directory + "/transferd.db" }
 
-  /// Files below this size are checked whole at every start; larger ones only after an end that may have hurt them.
+  /// Files below this size are checked whole at every start; larger ones only after an end that may have hurt
+  /// them.
   static let alwaysCheckedBytes: Int64 = 64 << 20
 
   /// The pragmas of every connection. `synchronous` is set once the pool is open: GRDB sets it while opening.
@@ -24,7 +25,7 @@ struct DatabaseFile {
         sql: """
           PRAGMA secure_delete = OFF; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY;
           PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 67108864; PRAGMA trusted_schema = OFF;
-          PRAGMA cell_size_check = ON
+          PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 4000
           """)
     }
     return configuration
@@ -42,6 +43,7 @@ struct DatabaseFile {
       return try create(storeID: storeID, now: now)
     }
     guard status.isWritable, wal?.isWritable ?? true else { throw .readOnly(path: path) }
+    guard access(directory, W_OK) == 0 else { throw .readOnly(path: directory) }
     try checkHeader()
     try look(size: status.size)
     // -wal and -shm get the same mode from SQLite.
@@ -70,8 +72,8 @@ struct DatabaseFile {
     guard number(at: 60) <= Migrations.version else { throw .newerVersion(path: path) }
   }
 
-  /// Reads the database, the part in its WAL included, through a connection that cannot write. Such a connection
-  /// may still make or change the -shm, a cache, and make an empty -wal: both are put back.
+  /// Reads the database, the part in its WAL included, through a connection that cannot write. Such a
+  /// connection may still make or change the -shm, a cache, and make an empty -wal: both are put back.
   private func look(size: Int64) throws(StoreError) {
     let hadLog = Status(path: path + "-wal") != nil
     let index = Status(path: path + "-shm") == nil ? nil : contents(of: path + "-shm")
@@ -118,7 +120,8 @@ struct DatabaseFile {
 
   // MARK: - Create
 
-  /// Built under another name and renamed when whole, so that an empty or half-made `transferd.db` is never ours.
+  /// Built under another name and renamed when whole, so that an empty or half-made `transferd.db` is never
+  /// ours.
   private func create(storeID: String, now: Date) throws(StoreError) {
     let draft = path + ".new"
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
@@ -130,7 +133,8 @@ struct DatabaseFile {
       try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
       try Migrations.migrator.migrate(queue)
       try queue.write { db in try Meta.create(db, storeID: storeID, now: now) }
-      try queue.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
+      try queue.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
+      }
       try queue.close()
     } catch {
       throw StoreError(error, path: path)

@@ -8,7 +8,8 @@ public import struct FoundationEssentials.Data
 public struct JobRecord: Equatable, Sendable {
   /// Without secrets.
   public var job: Job
-  /// What was asked for. `spec.paused` tells whether the job is paused now; `spec.destination` is the known name.
+  /// What was asked for. `spec.paused` tells whether the job is paused now; `spec.destination` is the known
+  /// name.
   public var spec: JobSpec
   /// Grows at each claim. Whoever writes for a running job shows the fence of its claim.
   public var fence: Int64

@@ -5,8 +5,8 @@ public struct JobSpec: Equatable, Sendable {
   public var kind: JobKind
   /// The URL without userinfo; of an upload the file's absolute path.
   public var source: String
-  /// The file's absolute path, with a trailing `/` while the name is to come from the response; of an upload the
-  /// URL without userinfo. Two unfinished downloads never have the same path.
+  /// The file's absolute path, with a trailing `/` while the name is to come from the response; of an upload
+  /// the URL without userinfo. Two unfinished downloads never have the same path.
   public var destination: String
   /// Scheme, host and port of `url`: `https://example.org:443`.
   public var origin: String

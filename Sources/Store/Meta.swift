@@ -14,13 +14,14 @@ enum Meta {
   /// Whether the last daemon closed the database. `false` while one has it open.
   static func wasClosed(_ db: Database) throws -> Bool { try value(db, "closed") == "1" }
 
-  /// The boot in which it was last opened: a process that dies loses nothing that it gave to the kernel, so only
-  /// another boot casts doubt on the file.
+  /// The boot in which it was last opened: a process that dies loses nothing that it gave to the kernel, so
+  /// only another boot casts doubt on the file.
   static func bootID(_ db: Database) throws -> String? { try value(db, "boot-id") }
 
   static func currentBootID() -> String {
     // An empty answer matches no boot, so the file is checked.
-    guard let data = try? Data(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id")), !data.isEmpty else {
+    guard let data = try? Data(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id")), !data.isEmpty
+    else {
       return "unknown \(randomToken())"
     }
     return String(decoding: data.prefix(36), as: UTF8.self)

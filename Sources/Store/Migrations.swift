@@ -1,6 +1,7 @@
 import GRDB
 
-/// How the database came to be what it is. A migration that was released never changes: the next one repairs it.
+/// How the database came to be what it is. A migration that was released never changes: the next one repairs
+/// it.
 enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
@@ -18,7 +19,8 @@ enum Migrations {
     return migrator
   }
 
-  /// Times are milliseconds since 1970. What the state machine promises is said again in CHECKs.
+  /// Times are milliseconds since 1970. What the state machine promises is said again in CHECKs; with OR,
+  /// because SQLite builds a temporary tree for each IN of more than two words, at each row.
   private static let tables = """
     CREATE TABLE meta (
       name TEXT NOT NULL PRIMARY KEY,
@@ -36,7 +38,7 @@ enum Migrations {
     CREATE TABLE batch (
       name TEXT NOT NULL PRIMARY KEY CHECK (name <> ''),
       created_at INTEGER NOT NULL,
-      -- Sums, kept by triggers; REAL because sizes that servers claim may overflow an INTEGER. Exact below 9 PB.
+      -- Sums, kept by triggers. REAL because sizes that servers claim may overflow; exact below 9 PB.
       bytes_done REAL NOT NULL DEFAULT 0,
       bytes_total REAL NOT NULL DEFAULT 0
     ) STRICT, WITHOUT ROWID;
@@ -51,9 +53,10 @@ enum Migrations {
 
     CREATE TABLE job (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
-      kind TEXT NOT NULL CHECK (kind IN ('download', 'upload')),
+      kind TEXT NOT NULL CHECK (kind = 'download' OR kind = 'upload'),
       state TEXT NOT NULL CHECK (
-        state IN ('queued', 'running', 'retrying', 'paused', 'completed', 'failed', 'cancelled')),
+        state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused'
+        OR state = 'completed' OR state = 'failed' OR state = 'cancelled'),
       source TEXT NOT NULL CHECK (source <> ''),
       destination TEXT NOT NULL CHECK (destination <> ''),
       origin_id INTEGER NOT NULL REFERENCES origin (id),
@@ -93,11 +96,12 @@ enum Migrations {
       CHECK ((username IS NULL) = (password IS NULL)),
       CHECK ((finishing_device IS NULL) = (finishing_inode IS NULL)),
       CHECK ((state = 'retrying') = (retry_at IS NOT NULL)),
-      CHECK ((state IN ('completed', 'failed', 'cancelled')) = (finished_at IS NOT NULL)),
+      CHECK (
+        (state = 'completed' OR state = 'failed' OR state = 'cancelled') = (finished_at IS NOT NULL)),
       CHECK (state <> 'running' OR (started_at IS NOT NULL AND attempt > 0)),
       CHECK ((error_code IS NULL) = (error_message IS NULL)),
       CHECK ((error_code IS NULL) = (error_transient IS NULL)),
-      CHECK (state NOT IN ('failed', 'cancelled') OR error_code IS NOT NULL),
+      CHECK ((state <> 'failed' AND state <> 'cancelled') OR error_code IS NOT NULL),
       CHECK (state <> 'completed' OR (error_code IS NULL AND resume_data IS NULL)),
       CHECK (state <> 'cancelled' OR (bytes_done = 0 AND resume_data IS NULL))
     ) STRICT;
@@ -107,7 +111,9 @@ enum Migrations {
       number INTEGER NOT NULL CHECK (number > 0),
       started_at INTEGER NOT NULL,
       ended_at INTEGER,
-      outcome TEXT CHECK (outcome IN ('completed', 'failed', 'paused', 'cancelled', 'interrupted')),
+      outcome TEXT CHECK (
+        outcome = 'completed' OR outcome = 'failed' OR outcome = 'paused' OR outcome = 'cancelled'
+        OR outcome = 'interrupted'),
       resumed_from INTEGER NOT NULL DEFAULT 0 CHECK (resumed_from >= 0),
       bytes_received INTEGER NOT NULL DEFAULT 0 CHECK (bytes_received >= 0),
       http_status INTEGER,
@@ -126,7 +132,8 @@ enum Migrations {
       seq INTEGER PRIMARY KEY AUTOINCREMENT,
       job INTEGER NOT NULL,
       at INTEGER NOT NULL,
-      kind TEXT NOT NULL CHECK (kind IN ('added', 'state', 'changed', 'removed')),
+      kind TEXT NOT NULL CHECK (
+        kind = 'added' OR kind = 'state' OR kind = 'changed' OR kind = 'removed'),
       from_state TEXT,
       to_state TEXT,
       reason TEXT,
@@ -140,7 +147,8 @@ enum Migrations {
   private static let indexes = """
     CREATE UNIQUE INDEX job_key ON job (key) WHERE key IS NOT NULL;
     CREATE UNIQUE INDEX job_destination ON job (destination)
-      WHERE kind = 'download' AND state IN ('queued', 'running', 'retrying', 'paused')
+      WHERE kind = 'download'
+        AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
         AND substr(destination, -1) <> '/';
     CREATE INDEX job_queued ON job (priority DESC, id, origin_id) WHERE state = 'queued';
     CREATE INDEX job_queued_origin ON job (origin_id, priority DESC, id) WHERE state = 'queued';
@@ -165,18 +173,38 @@ enum Migrations {
     END;
 
     CREATE TRIGGER job_added AFTER INSERT ON job BEGIN
-      UPDATE state_count SET jobs = jobs + 1 WHERE batch IN ('', NEW.batch) AND state = NEW.state;
-      UPDATE batch SET bytes_done = bytes_done + NEW.bytes_done,
-        bytes_total = bytes_total + COALESCE(NEW.bytes_total, 0)
-        WHERE name = NEW.batch AND (NEW.bytes_done > 0 OR NEW.bytes_total > 0);
+      UPDATE state_count SET jobs = jobs + 1 WHERE batch = '' AND state = NEW.state;
     END;
 
     CREATE TRIGGER job_moved AFTER UPDATE OF state ON job WHEN NEW.state <> OLD.state BEGIN
-      UPDATE state_count SET jobs = jobs - 1 WHERE batch IN ('', OLD.batch) AND state = OLD.state;
-      UPDATE state_count SET jobs = jobs + 1 WHERE batch IN ('', NEW.batch) AND state = NEW.state;
+      UPDATE state_count SET jobs = jobs - 1 WHERE batch = '' AND state = OLD.state;
+      UPDATE state_count SET jobs = jobs + 1 WHERE batch = '' AND state = NEW.state;
     END;
 
-    CREATE TRIGGER job_grew AFTER UPDATE OF bytes_done, bytes_total ON job
+    CREATE TRIGGER job_removed AFTER DELETE ON job BEGIN
+      UPDATE state_count SET jobs = jobs - 1 WHERE batch = '' AND state = OLD.state;
+    END;
+
+    CREATE TRIGGER batch_job_added AFTER INSERT ON job WHEN NEW.batch IS NOT NULL BEGIN
+      UPDATE state_count SET jobs = jobs + 1 WHERE batch = NEW.batch AND state = NEW.state;
+    END;
+
+    CREATE TRIGGER batch_job_added_with_bytes AFTER INSERT ON job
+      WHEN NEW.batch IS NOT NULL AND (NEW.bytes_done > 0 OR NEW.bytes_total > 0)
+    BEGIN
+      UPDATE batch SET bytes_done = bytes_done + NEW.bytes_done,
+        bytes_total = bytes_total + COALESCE(NEW.bytes_total, 0)
+        WHERE name = NEW.batch;
+    END;
+
+    CREATE TRIGGER batch_job_moved AFTER UPDATE OF state ON job
+      WHEN NEW.batch IS NOT NULL AND NEW.state <> OLD.state
+    BEGIN
+      UPDATE state_count SET jobs = jobs - 1 WHERE batch = NEW.batch AND state = OLD.state;
+      UPDATE state_count SET jobs = jobs + 1 WHERE batch = NEW.batch AND state = NEW.state;
+    END;
+
+    CREATE TRIGGER batch_job_grew AFTER UPDATE OF bytes_done, bytes_total ON job
       WHEN NEW.batch IS NOT NULL
         AND (NEW.bytes_done <> OLD.bytes_done OR NEW.bytes_total IS NOT OLD.bytes_total)
     BEGIN
@@ -185,8 +213,8 @@ enum Migrations {
         WHERE name = NEW.batch;
     END;
 
-    CREATE TRIGGER job_removed AFTER DELETE ON job BEGIN
-      UPDATE state_count SET jobs = jobs - 1 WHERE batch IN ('', OLD.batch) AND state = OLD.state;
+    CREATE TRIGGER batch_job_removed AFTER DELETE ON job WHEN OLD.batch IS NOT NULL BEGIN
+      UPDATE state_count SET jobs = jobs - 1 WHERE batch = OLD.batch AND state = OLD.state;
       UPDATE batch SET bytes_done = bytes_done - OLD.bytes_done,
         bytes_total = bytes_total - COALESCE(OLD.bytes_total, 0)
         WHERE name = OLD.batch;

@@ -92,7 +92,8 @@ struct RowReader {
       return nil
     }
     return JobFailure(
-      code: JobFailure.Code(rawValue: code), message: try text(), httpStatus: try optionalInt64().map(Int.init),
+      code: JobFailure.Code(rawValue: code), message: try text(),
+      httpStatus: try optionalInt64().map(Int.init),
       transient: try bool())
   }
 
@@ -111,14 +112,19 @@ extension JobFailure? {
 }
 
 extension Date {
-  /// As stored: milliseconds since 1970.
-  var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+  /// As stored: milliseconds since 1970. Times that a server has made up are cut off some 270,000 years away,
+  /// so that no sum with a wait overflows.
+  var milliseconds: Int64 { storable(timeIntervalSince1970 * 1000) }
 
   init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
 
 extension Duration {
-  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+  var milliseconds: Int64 { storable(self / .milliseconds(1)) }
+}
+
+private func storable(_ milliseconds: Double) -> Int64 {
+  Int64(min(max(milliseconds.rounded(), -8.64e15), 8.64e15))
 }
 
 /// 8 random hexadecimal digits.

@@ -10,9 +10,9 @@ public struct Candidate: Equatable, Sendable {
 }
 
 extension Store {
-  /// Jobs that may begin: queued ones, and retrying ones that are due; highest priority first, then in the order
-  /// they were added. Nothing is changed or reserved, but for retries that a clock set back would delay by more
-  /// than their own wait: those are planned anew from `now`.
+  /// Jobs that may begin: queued ones, and retrying ones that are due; highest priority first, then in the
+  /// order they were added. Nothing is changed or reserved, but for retries that a clock set back would delay
+  /// by more than their own wait: those are planned anew from `now`.
   ///
   /// Fast in a queue of any length, also where a few excluded origins have most of the jobs.
   public func candidates(
@@ -35,8 +35,8 @@ extension Store {
     }
   }
 
-  /// Makes jobs running: attempt and fence grow, a row for the attempt begins. Those that are neither queued nor
-  /// retrying any more, or are gone, are left out. Whether a retry is due is the caller's to know.
+  /// Makes jobs running: attempt and fence grow, a row for the attempt begins. Those that are neither queued
+  /// nor retrying any more, or are gone, are left out. Whether a retry is due is the caller's to know.
   /// - Returns: the claimed jobs as they are now, in the order of `ids`.
   public func claim(_ ids: [JobID], at now: Date) async throws(StoreError) -> [JobRecord] {
     try await queue.run(weight: ids.count * 2) { transaction in

@@ -7,7 +7,8 @@ extension Store {
   public func events(since: Int64, jobs: Set<JobID>? = nil, limit: Int) async throws(StoreError) -> [Event] {
     try await read { db in
       let columns = """
-        seq, job, at, kind, from_state, to_state, reason, error_code, error_message, error_status, error_transient
+        seq, job, at, kind, from_state, to_state, reason, \
+        error_code, error_message, error_status, error_transient
         """
       let cursor: RowCursor
       if let jobs {

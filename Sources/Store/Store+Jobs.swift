@@ -27,7 +27,8 @@ extension Store {
     }
   }
 
-  /// One page, ordered by id: jobs in `state` (`nil`: any) of `batch` (`nil`: any or none) with ids above `after`.
+  /// One page, ordered by id: jobs in `state` (`nil`: any) of `batch` (`nil`: any or none) with ids above
+  /// `after`.
   public func jobs(
     state: JobState? = nil, batch: String? = nil, after: JobID? = nil, limit: Int
   ) async throws(StoreError) -> [JobRecord] {
@@ -37,7 +38,8 @@ extension Store {
     }
   }
 
-  /// One page of the ids that a selector means, ordered, above `after`. Ids and batches that do not exist give none.
+  /// One page of the ids that a selector means, ordered, above `after`. Ids and batches that do not exist
+  /// give none.
   public func ids(
     matching selector: JobSelector, after: JobID? = nil, limit: Int
   ) async throws(StoreError) -> [JobID] {

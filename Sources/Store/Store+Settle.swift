@@ -23,8 +23,8 @@ public struct Settlement: Equatable, Sendable {
   public var attempt = AttemptEnd()
   /// The try made progress, so it counts as the first of a new row of tries.
   public var resetAttempts = false
-  /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every other
-  /// settlement ends a row of crashes.
+  /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every
+  /// other settlement ends a row of crashes.
   public var crashed = false
 
   public enum ResumeDataChange: Equatable, Sendable {
@@ -84,7 +84,9 @@ extension Transaction {
         FROM job WHERE id = ? AND fence = ? AND state = 'running'
         """)
     let id = settlement.id
-    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue, settlement.fence]) else { return false }
+    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue, settlement.fence]) else {
+      return false
+    }
     var reader = RowReader(row)
     var job = SettledJob(
       attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
@@ -107,7 +109,8 @@ extension Transaction {
       WHERE id = ?
       """,
       [
-        job.state.rawValue, job.bytesDone, job.bytesTotal, job.attempt, job.crashes, job.retryAt?.milliseconds,
+        job.state.rawValue, job.bytesDone, job.bytesTotal, job.attempt, job.crashes,
+        job.retryAt?.milliseconds,
         job.retryDelay, job.state.isFinal ? now.milliseconds : nil, job.resumeData == .keep, data,
       ] + job.error.columns + [id.rawValue])
     if job.resumeData == .clear {
@@ -125,7 +128,8 @@ extension Transaction {
       WHERE job = ? AND number = ?
       """,
       [
-        settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom, end.bytesReceived,
+        settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom,
+        end.bytesReceived,
         end.httpStatus, end.remoteAddress, end.networkProtocol, timings,
       ] + end.error.columns + [settlement.id.rawValue, number])
   }

@@ -17,9 +17,9 @@ public struct Submission: Equatable, Sendable {
 }
 
 extension Store {
-  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out. Jobs with
-  /// a key that is stored already, or that came earlier in `specs`, are not added again. A batch is made by the
-  /// first job that names it.
+  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out.
+  /// Jobs with a key that is stored already, or that came earlier in `specs`, are not added again. A batch is
+  /// made by the first job that names it.
   /// - Returns: for each spec, in order, the job, durable; or `destinationTaken`, `diskFull`, `io`.
   public func submit(_ specs: [JobSpec], at now: Date) async -> [Result<Submission, StoreError>] {
     do {
@@ -56,12 +56,34 @@ private struct Insertion {
     _ spec: JobSpec, options: String?, _ transaction: inout Transaction
   ) throws -> Submission {
     if let key = spec.key, let existing = try Self.submission(key: key, transaction.db) { return existing }
-    if spec.kind == .download, !spec.destination.hasSuffix("/") {
-      try transaction.claimDestination(spec.destination, for: nil)
-    }
     let origin = try originID(spec.origin, transaction)
-    if let batch = spec.batch { try makeBatch(batch, transaction) }
+    if let batch = spec.batch, !batches.contains(batch) {
+      // A refused job makes no batch.
+      try checkDestination(of: spec, transaction)
+      try makeBatch(batch, transaction)
+      batches.insert(batch)
+    }
     let state: JobState = spec.paused ? .paused : .queued
+    do {
+      try insertRow(spec, state: state, origin: origin, options: options, transaction)
+    } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
+      // The index is asked by inserting; only a refusal is worth a second look.
+      try checkDestination(of: spec, transaction)
+      throw error
+    }
+    let id = JobID(transaction.db.lastInsertedRowID)
+    try transaction.note(.added, job: id, at: now, to: state)
+    return Submission(id: id, existing: false, state: state)
+  }
+
+  private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
+    guard spec.kind == .download, !spec.destination.hasSuffix("/") else { return }
+    try transaction.claimDestination(spec.destination, for: nil)
+  }
+
+  private func insertRow(
+    _ spec: JobSpec, state: JobState, origin: Int64, options: String?, _ transaction: Transaction
+  ) throws {
     try transaction.run(
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
@@ -71,13 +93,11 @@ private struct Insertion {
       """,
       [
         spec.kind.rawValue, state.rawValue, spec.source, spec.destination, origin, spec.credentials?.username,
-        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse, spec.checksum,
+        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse,
+        spec.checksum,
         options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
         spec.stallTimeout, randomToken(), now.milliseconds,
       ])
-    let id = JobID(transaction.db.lastInsertedRowID)
-    try transaction.note(.added, job: id, at: now, to: state)
-    return Submission(id: id, existing: false, state: state)
   }
 
   private static func submission(key: String, _ db: Database) throws -> Submission? {
@@ -94,8 +114,7 @@ private struct Insertion {
     return id
   }
 
-  private mutating func makeBatch(_ name: String, _ transaction: Transaction) throws {
-    guard batches.insert(name).inserted else { return }
+  private func makeBatch(_ name: String, _ transaction: Transaction) throws {
     try transaction.run(
       "INSERT INTO batch (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
   }

@@ -4,12 +4,13 @@ public import TransferAPI
 
 extension Store {
   /// Does what a person asks of jobs that are not running: `pause`, `resume`, `cancel` or `retry`, all in one
-  /// transaction. Where the wish is fulfilled already (pausing what is paused), nothing changes and no event is
-  /// left.
+  /// transaction. Where the wish is fulfilled already (pausing what is paused), nothing changes and no event
+  /// is left.
   ///
-  /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which has
-  /// nothing there. `cancel` forgets the resume data: the part file is the caller's to remove.
-  /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`, `destinationTaken`.
+  /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which
+  /// has nothing there. `cancel` forgets the resume data: the part file is the caller's to remove.
+  /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`,
+  ///   `destinationTaken`.
   public func transition(
     _ ids: [JobID], _ event: JobEvent, at now: Date, reason: String? = nil
   ) async -> [Result<JobState, StoreError>] {
@@ -18,7 +19,8 @@ extension Store {
     }
   }
 
-  /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used again.
+  /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used
+  /// again.
   /// - Returns: for each id, in order, success; or `notFound`, `busy`.
   public func remove(_ ids: [JobID], at now: Date) async -> [Result<Void, StoreError>] {
     await each(ids) { id, transaction in
@@ -55,7 +57,9 @@ extension Transaction {
   /// - Throws: `notFound`, and `busy` where the job is running.
   fileprivate func idleState(of id: JobID) throws -> JobState {
     let statement = try db.cachedStatement(sql: "SELECT state FROM job WHERE id = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue]) else { throw StoreError.notFound(id) }
+    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue]) else {
+      throw StoreError.notFound(id)
+    }
     var reader = RowReader(row)
     let state: JobState = try reader.word()
     guard state != .running else { throw StoreError.busy(id) }
@@ -92,7 +96,8 @@ extension Transaction {
     try run(
       """
       UPDATE job SET state = 'queued', attempt = 0, crashes = 0, retry_at = NULL, retry_delay = 0,
-        finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL, error_transient = NULL
+        finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL,
+        error_transient = NULL
       WHERE id = ?
       """, [id.rawValue])
   }
@@ -108,8 +113,10 @@ extension Transaction {
   }
 
   private func claimDestination(of id: JobID) throws {
-    let statement = try db.cachedStatement(sql: "SELECT destination FROM job WHERE id = ? AND kind = 'download'")
-    guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]), !destination.hasSuffix("/")
+    let statement = try db.cachedStatement(
+      sql: "SELECT destination FROM job WHERE id = ? AND kind = 'download'")
+    guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]),
+      !destination.hasSuffix("/")
     else { return }
     try claimDestination(destination, for: id)
   }

@@ -18,7 +18,8 @@ public struct AddressChange: Equatable, Sendable {
 }
 
 extension Store {
-  /// Changes what is given and leaves the rest. Leaves a `changed` event where something is different afterwards.
+  /// Changes what is given and leaves the rest. Leaves a `changed` event where something is different
+  /// afterwards.
   /// - Parameters:
   ///   - limitRate: bytes a second; `.some(nil)` takes the limit away.
   ///   - address: in every state but `running` and `completed`. Resume data is kept.

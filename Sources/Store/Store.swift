@@ -5,10 +5,11 @@ public import TransferAPI
 
 /// The jobs, their tries and their history in `<directory>/transferd.db`: what is true after a power cut.
 ///
-/// Every verb that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws and
-/// has changed nothing. Verbs may be called from anywhere, at once; those that wait together are committed together.
-/// Reads run beside the writing and see every change that was awaited before. A cancelled task's call is finished
-/// all the same. The store has no clock: times are passed in, and kept to the millisecond.
+/// Every verb that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws
+/// and has changed nothing. Verbs may be called from anywhere, at once; those that wait together are
+/// committed together. Reads run beside the writing and see every change that was awaited before. A cancelled
+/// task's call is finished all the same. The store has no clock: times are passed in, and kept to the
+/// millisecond.
 ///
 /// The caller sees to it that one process at a time has the directory open.
 public final class Store: Sendable {
@@ -20,11 +21,12 @@ public final class Store: Sendable {
 
   /// Opens or creates the database, brings it to this release's schema, and sets file mode 0600.
   ///
-  /// Blocks, for some time where a large database has to be checked because the machine went down with it open.
+  /// Blocks, for some time where a large database has to be checked because the machine went down with it
+  /// open.
   /// - Parameters:
   ///   - directory: where the database is; made (0700) where it is missing.
-  ///   - onEvents: called after each commit, in the order of the commits, with the events that it made true, and
-  ///     before the verb returns. On the writing thread: it must be quick and not wait for the store.
+  ///   - onEvents: called after each commit, in the order of the commits, with the events that it made true,
+  ///     and before the verb returns. On the writing thread: it must be quick and not wait for the store.
   /// - Throws: `newerVersion`, `damaged`, `readOnly`: the files are as they were. `diskFull`, `io`.
   public init(
     directory: String, now: Date, onEvents: @escaping @Sendable ([Event]) -> Void
@@ -51,7 +53,8 @@ public final class Store: Sendable {
     queue = WriteQueue(pool: pool, onEvents: onEvents)
   }
 
-  /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw `closed`.
+  /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw
+  /// `closed`.
   public func close() async {
     let pool = pool
     let queue = queue

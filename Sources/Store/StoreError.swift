@@ -1,7 +1,8 @@
 import GRDB
 public import TransferAPI
 
-/// What the store could not do, and why. `description` is for people: it says which file or job, and what to do.
+/// What the store could not do, and why. `description` is for people: it says which file or job, and what to
+/// do.
 public enum StoreError: Error, Equatable, Sendable {
   case notFound(JobID)
   case noSuchBatch(String)
@@ -32,7 +33,8 @@ extension StoreError: CustomStringConvertible {
     case .destinationTaken(let path, let id): "cannot write to \(path): job \(id) is writing there"
     case .invalid(let transition): transition.description
     case .busy(let id): "job \(id) is running"
-    case .urlChangeNotAllowed(let id, let state): "cannot change the URL of job \(id): it is \(state.rawValue)"
+    case .urlChangeNotAllowed(let id, let state):
+      "cannot change the URL of job \(id): it is \(state.rawValue)"
     case .diskFull(let path): "cannot write to \(path): the disk is full; free some space"
     case .newerVersion(let path):
       "cannot use \(path): a newer release of transferd has written it; install that release or name another"

@@ -14,25 +14,38 @@ struct Transaction {
     self.path = path
   }
 
+  /// - Parameter arguments: one for each `?`; not checked, for speed. A statement that failed once is not in
+  ///   GRDB's cache any more, so binding to a cached one cannot fail.
   func run(_ sql: String, _ arguments: StatementArguments) throws {
-    try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    let statement = try db.cachedStatement(sql: sql)
+    statement.setUncheckedArguments(arguments)
+    try statement.execute()
   }
 
   /// Appends to the history.
   mutating func note(
-    _ kind: Event.Kind, job: JobID, at: Date, from: JobState? = nil, to: JobState? = nil, reason: String? = nil,
+    _ kind: Event.Kind, job: JobID, at: Date, from: JobState? = nil, to: JobState? = nil,
+    reason: String? = nil,
     error: JobFailure? = nil
   ) throws {
-    try run(
-      """
-      INSERT INTO event (job, at, kind, from_state, to_state, reason,
-        error_code, error_message, error_status, error_transient)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [job.rawValue, at.milliseconds, kind.rawValue, from?.rawValue, to?.rawValue, reason] + error.columns)
+    let facts: StatementArguments = [
+      job.rawValue, at.milliseconds, kind.rawValue, from?.rawValue, to?.rawValue, reason,
+    ]
+    if error == nil {
+      try run(
+        "INSERT INTO event (job, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?)", facts)
+    } else {
+      try run(
+        """
+        INSERT INTO event (job, at, kind, from_state, to_state, reason,
+          error_code, error_message, error_status, error_transient)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """, facts + error.columns)
+    }
     events.append(
       Event(
-        seq: db.lastInsertedRowID, job: job, at: at, kind: kind, from: from, to: to, reason: reason, error: error))
+        seq: db.lastInsertedRowID, job: job, at: at, kind: kind, from: from, to: to, reason: reason,
+        error: error))
   }
 
   /// The unfinished download that writes to `path`, other than `job`.
@@ -40,10 +53,12 @@ struct Transaction {
     let statement = try db.cachedStatement(
       sql: """
         SELECT id FROM job INDEXED BY job_destination
-        WHERE destination = ? AND kind = 'download' AND state IN ('queued', 'running', 'retrying', 'paused')
+        WHERE destination = ? AND kind = 'download'
+          AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
           AND substr(destination, -1) <> '/' AND id <> ?
         """)
-    return try Int64.fetchOne(statement, arguments: [destination, job?.rawValue ?? 0]).map(JobID.init(rawValue:))
+    return try Int64.fetchOne(statement, arguments: [destination, job?.rawValue ?? 0]).map(
+      JobID.init(rawValue:))
   }
 
   /// - Throws: `destinationTaken`.

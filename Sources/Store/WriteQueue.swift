@@ -5,10 +5,10 @@ import TransferAPI
 
 /// Group commit: many callers, one transaction, one `fsync`.
 ///
-/// An operation that finds the writer idle begins at once. Those that arrive meanwhile wait together and form the
-/// next transaction. A caller is answered after the commit that holds its operation, so what it hears is durable.
-/// The writing thread is GRDB's; nothing here uses a thread of Swift's pool, and cancelling a task does not take
-/// back what it has handed in.
+/// An operation that finds the writer idle begins at once. Those that arrive meanwhile wait together and form
+/// the next transaction. A caller is answered after the commit that holds its operation, so what it hears is
+/// durable. The writing thread is GRDB's; nothing here uses a thread of Swift's pool, and cancelling a task
+/// does not take back what it has handed in.
 final class WriteQueue: Sendable {
   /// How much work one transaction takes up, in rows or so: about 10 ms.
   static let groupWeight = 1000
@@ -37,15 +37,16 @@ final class WriteQueue: Sendable {
     let answer: @Sendable (StoreError?) -> Void
   }
 
-  /// - Parameter onEvents: called on the writing thread after each commit that has events, before the callers hear.
+  /// - Parameter onEvents: called on the writing thread after each commit that has events, before the callers
+  ///   hear.
   init(pool: DatabasePool, onEvents: @escaping @Sendable ([Event]) -> Void) {
     self.pool = pool
     path = pool.path
     self.onEvents = onEvents
   }
 
-  /// Performs `body` in the next transaction and returns when that is on disk. Where `body` throws, what it wrote
-  /// is undone, and nobody else's.
+  /// Performs `body` in the next transaction and returns when that is on disk. Where `body` throws, what it
+  /// wrote is undone, and nobody else's.
   /// - Parameter weight: about how many rows it writes.
   func run<Value: Sendable>(
     weight: Int = 1, _ body: @escaping @Sendable (inout Transaction) throws -> Value
@@ -60,7 +61,8 @@ final class WriteQueue: Sendable {
           result = .failure(StoreError(error, path: path))
         }
         return Performed(error: result.failure) { groupError in
-          continuation.resume(returning: result.failure == nil ? groupError.map(Result.failure) ?? result : result)
+          continuation.resume(
+            returning: result.failure == nil ? groupError.map(Result.failure) ?? result : result)
         }
       } refuse: { error in
         continuation.resume(returning: .failure(error))

@@ -18,10 +18,15 @@ struct EngineTransport: ControlTransport {
   func send(
     _ method: String, _ path: String, body: Data?, contentType: String?
   ) async throws -> (status: Int, body: Data) {
-    let answer = await session.request(
+    let request = session.request(
       try Self.url(path), method: Self.method(method), headers: Self.fields(contentType, [:]),
-      body: body.map { .data($0) }
-    ).response()
+      body: body.map { .data($0) })
+    // A daemon that accepts and says nothing would keep us for ever.
+    let answer = await withTaskCancellationHandler {
+      await request.response()
+    } onCancel: {
+      request.cancel()
+    }
     if let error = answer.error { throw Self.lost(error) }
     guard let head = answer.head else {
       throw ControlError.unexpected("the daemon's answer has no status")
@@ -36,8 +41,12 @@ struct EngineTransport: ControlTransport {
       try Self.url(path), method: Self.method(method), headers: Self.fields(contentType, headers),
       body: body.map { .data($0) })
     do {
-      let status = try await request.responseHead().status
-      return (status, Self.translating(request.chunks()))
+      let head = try await withTaskCancellationHandler {
+        try await request.responseHead()
+      } onCancel: {
+        request.cancel()
+      }
+      return (head.status, Self.translating(request.chunks()))
     } catch {
       throw Self.lost(error)
     }

@@ -72,18 +72,21 @@ import TransferAPI
     let identity = FileIdentity(device: .max, inode: 1 << 63)
     let data = Data([0, 1, 255])
     var checkpoint = Checkpoint(
-      id: id, fence: record.fence, bytesDone: 5, bytesTotal: nil, resumeData: data, destination: "/downloads/n",
+      id: id, fence: record.fence, bytesDone: 5, bytesTotal: nil, resumeData: data,
+      destination: "/downloads/n",
       finishing: identity)
     #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(2)))
     var stored = try await fixture.record(id)
     #expect(stored.resumeData == data && stored.finishing == identity)
-    #expect(stored.job.destination == "/downloads/n" && stored.job.bytesDone == 5 && stored.job.bytesTotal == nil)
+    #expect(
+      stored.job.destination == "/downloads/n" && stored.job.bytesDone == 5 && stored.job.bytesTotal == nil)
 
     checkpoint = Checkpoint(id: id, fence: record.fence, bytesDone: 7, bytesTotal: 9)
     #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(2)))
     stored = try await fixture.record(id)
     #expect(stored.resumeData == data && stored.finishing == nil)
-    #expect(stored.job.destination == "/downloads/n" && stored.job.bytesDone == 7 && stored.job.bytesTotal == 9)
+    #expect(
+      stored.job.destination == "/downloads/n" && stored.job.bytesDone == 7 && stored.job.bytesTotal == 9)
     let batch = try #require(try await fixture.store.batch("b"))
     #expect(batch.bytesDone == 7 && batch.bytesTotal == 9)
     #expect(fixture.events.count == 2)

@@ -9,7 +9,9 @@ import TransferAPI
   @Test("highest priority first, then the order of adding; due retries among them; origins left out")
   func order() async throws {
     let fixture = try Fixture()
-    var specs = (1...6).map { Fixture.spec($0, origin: $0.isMultiple(of: 3) ? "https://b:443" : "https://a:443") }
+    var specs = (1...6).map {
+      Fixture.spec($0, origin: $0.isMultiple(of: 3) ? "https://b:443" : "https://a:443")
+    }
     specs[3].priority = 5
     specs[4].paused = true
     let ids = try await fixture.store.submit(specs, at: Fixture.epoch).map { try $0.get().id }
@@ -18,7 +20,8 @@ import TransferAPI
       settlement.retryAt = Fixture.at(60)
       settlement.retryDelay = .seconds(58)
     }
-    func candidates(_ seconds: Double, _ excluding: Set<String> = [], limit: Int = 10) async throws -> [JobID] {
+    func candidates(_ seconds: Double, _ excluding: Set<String> = [], limit: Int = 10) async throws -> [JobID]
+    {
       try await fixture.store.candidates(now: Fixture.at(seconds), excludingOrigins: excluding, limit: limit)
         .map(\.id)
     }
@@ -55,6 +58,20 @@ import TransferAPI
     }
     #expect(try await candidates(back + 29) == 0)
     #expect(try await candidates(back + 30) == 1)
+  }
+
+  @Test("a wait of a million years, as a server may ask for, can be stored")
+  func absurdWait() async throws {
+    let fixture = try Fixture()
+    let record = try await fixture.claim(try await fixture.add(Fixture.spec(1)))
+    try await fixture.settle(record, .postpone) { settlement in
+      settlement.retryDelay = .seconds(Int64.max)
+      settlement.retryAt = Date(timeIntervalSince1970: 1e300)
+    }
+    try await fixture.store.blockOrigin(
+      "o", failures: 1, until: Date(timeIntervalSince1970: 1e300), at: Fixture.epoch)
+    _ = try await fixture.store.nextRetry(now: Fixture.at(-86_400))
+    #expect(try await fixture.record(record.job.id).job.state == .retrying)
   }
 
   /// Each of the three ways finds the same.

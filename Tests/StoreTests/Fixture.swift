@@ -31,7 +31,7 @@ final class Fixture: Sendable {
   var file: String { directory + "/transferd.db" }
 
   static func temporaryDirectory() -> String {
-    let path = NSTemporaryDirectory() + "store-\(UUID().uuidString)"
+    let path = NSTemporaryDirectory() + "transferd-store-\(UUID().uuidString)"
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     return path
   }
@@ -62,7 +62,8 @@ final class Fixture: Sendable {
   /// Settles the running attempt of `record`.
   @discardableResult
   func settle(
-    _ record: JobRecord, _ event: JobEvent, at seconds: Double = 2, with change: (inout Settlement) -> Void = { _ in }
+    _ record: JobRecord, _ event: JobEvent, at seconds: Double = 2,
+    with change: (inout Settlement) -> Void = { _ in }
   ) async throws -> Bool {
     var settlement = Settlement(
       id: record.job.id, fence: record.fence, event: event, bytesDone: 10, bytesTotal: 100)

@@ -30,10 +30,13 @@ import TransferAPI
     #expect(try await store.jobs(state: .failed, limit: 9).isEmpty)
   }
 
-  @Test("a selector's ids", arguments: [
-    (JobSelector.ids([7, 99, 2, 7, 1]), [1, 2, 7] as [JobID]), (.batch("b"), [3, 6, 9, 12]), (.batch("x"), []),
-    (.state(.paused), [2, 4, 6, 8, 10, 12]), (.all, (1...12).map { JobID($0) }),
-  ])
+  @Test(
+    "a selector's ids",
+    arguments: [
+      (JobSelector.ids([7, 99, 2, 7, 1]), [1, 2, 7] as [JobID]), (.batch("b"), [3, 6, 9, 12]),
+      (.batch("x"), []),
+      (.state(.paused), [2, 4, 6, 8, 10, 12]), (.all, (1...12).map { JobID($0) }),
+    ])
   func selectors(selector: JobSelector, expected: [JobID]) async throws {
     let store = try await twelve().store
     #expect(try await store.ids(matching: selector, limit: 100) == expected)
@@ -111,13 +114,15 @@ import TransferAPI
     let fixture = try await twelve()
     let store = fixture.store
     #expect(try await store.origins().isEmpty)
-    try await store.blockOrigin("https://example.org:443", failures: 3, until: Fixture.at(60), at: Fixture.at(1))
+    try await store.blockOrigin(
+      "https://example.org:443", failures: 3, until: Fixture.at(60), at: Fixture.at(1))
     try await store.blockOrigin("https://a:443", failures: 1, until: nil, at: Fixture.at(2))
     #expect(
       try await store.origins() == [
         OriginState(name: "https://a:443", failures: 1, blockedUntil: nil, updatedAt: Fixture.at(2)),
         OriginState(
-          name: "https://example.org:443", failures: 3, blockedUntil: Fixture.at(60), updatedAt: Fixture.at(1)),
+          name: "https://example.org:443", failures: 3, blockedUntil: Fixture.at(60), updatedAt: Fixture.at(1)
+        ),
       ])
     try await store.blockOrigin("https://example.org:443", failures: 0, until: nil, at: Fixture.at(3))
     #expect(try await store.origins().map(\.name) == ["https://a:443"])

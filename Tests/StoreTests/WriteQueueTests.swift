@@ -102,15 +102,18 @@ import TransferAPI
     let specs = (1...500).map { Fixture.spec($0) }
     let answers = await fixture.store.submit(specs, at: Fixture.epoch)
     #expect(answers.allSatisfy { $0 == .failure(.diskFull(path: fixture.file)) })
-    await withTaskGroup { group in
-      for n in 0..<20 {
+    // An array is stored whole or not at all, whatever its neighbours in the group are.
+    let stored = await withTaskGroup(of: Int.self) { group in
+      for n in 1...20 {
         group.addTask {
-          let specs = (1...100).map { Fixture.spec(n * 1000 + $0) }
-          for answer in await fixture.store.submit(specs, at: Fixture.epoch) { #expect(answer.failure != nil) }
+          let specs = (1...50).map { Fixture.spec(n * 1000 + $0) }
+          return await fixture.store.submit(specs, at: Fixture.epoch).count { $0.failure == nil }
         }
       }
+      return await group.reduce(into: []) { $0.append($1) }
     }
-    #expect(try await fixture.store.counts().total == 1)
+    #expect(stored.allSatisfy { $0 == 0 || $0 == 50 } && stored.contains(0))
+    #expect(try await fixture.store.counts().total == 1 + stored.reduce(0, +))
     try await limit(1_000_000)
     #expect(await fixture.store.submit(specs, at: Fixture.epoch).allSatisfy { $0.failure == nil })
     #expect(try await fixture.store.counts() == fixture.countedByHand()[""])

@@ -31,16 +31,24 @@ struct DaemonCommand: AsyncParsableCommand {
     func run() async throws {
       let connection = try daemon.connection()
       guard let client = try await connection.find() else { return Notice.say("transferd is not running") }
-      let pid = try await client.stats().pid
-      try await client.post("/v1/daemon:stop")
+      var pid: Int32?
+      do {
+        pid = try await client.stats().pid
+        try await client.post("/v1/daemon:stop")
+      } catch ControlError.unreachable {
+        // Somebody else told it so a moment ago.
+      }
+      let name = pid.map { "transferd (pid \($0))" } ?? "transferd"
       // The contract gives it 5 s; its lock goes with the process, not with the socket.
       let deadline = ContinuousClock.now + .seconds(15)
       while ContinuousClock.now < deadline {
-        let isSilent = try await connection.probe(client.socket) == .nobody
-        if isSilent, Self.hasEnded(pid) { return Notice.say("stopped transferd (pid \(pid))") }
+        // The process first: knocking at a server that is closing its door only makes its work harder.
+        if pid.map(Self.hasEnded) ?? true, try await connection.probe(client) == .nobody {
+          return Notice.say("stopped \(name)")
+        }
         try await Task.sleep(for: .milliseconds(20))
       }
-      throw CommandFailure(.failed, "transferd (pid \(pid)) was told to stop, but it still runs")
+      throw CommandFailure(.failed, "\(name) was told to stop, but it still runs")
     }
 
     /// A process that only waits for its parent to notice has ended. proc_pid_stat(5)

@@ -32,7 +32,7 @@ struct SetCommand: AsyncParsableCommand {
         _ = try await client.change(id, change)
         changed += 1
       } catch let problem as Problem {
-        Notice.say("job \(id): \(problem.detail)")
+        Notice.say(VerbRun.words(problem, about: id))
         if failure == nil { failure = ExitStatus(problem.code) }
       }
     }

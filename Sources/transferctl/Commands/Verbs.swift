@@ -54,7 +54,7 @@ enum VerbRun {
   }
 
   static func lines(_ verb: JobVerb, _ outcome: VerbOutcome) -> [String] {
-    var lines = outcome.problems.map { "job \($0.id): \($0.problem.detail)" }
+    var lines = outcome.problems.map { words($0.problem, about: $0.id) }
     if outcome.changed > 0 || outcome.problems.isEmpty {
       lines.append(done(verb, HumanNumbers.jobs(outcome.changed)))
     }
@@ -63,6 +63,11 @@ enum VerbRun {
       lines.append("skipped \(HumanNumbers.jobs(skipped)), whose state does not allow \(verb.rawValue)")
     }
     return lines
+  }
+
+  /// The daemon's words, with the job's number where they do not tell it.
+  static func words(_ problem: Problem, about id: JobID) -> String {
+    problem.detail.contains("job \(id)") ? problem.detail : "job \(id): \(problem.detail)"
   }
 
   private static func done(_ verb: JobVerb, _ jobs: String) -> String {

@@ -39,15 +39,17 @@ struct Connection: Sendable {
 
   /// A daemon that is there already, or `nil`.
   func find() async throws -> ControlClient? {
-    switch try await probe(locations.socket) {
-    case .alive: return client(locations.socket)
+    let own = client(locations.socket)
+    switch try await probe(own) {
+    case .alive: return own
     case .forbidden: throw CommandFailure(.permission, "not permitted to use \(locations.socket)")
     case .silent:
       throw CommandFailure(.unreachable, "transferd on \(locations.socket) accepts but does not answer")
     case .nobody: break
     }
     guard !locations.isSocketExplicit else { return nil }
-    return try await probe(systemSocket) == .alive ? client(systemSocket) : nil
+    let system = client(systemSocket)
+    return try await probe(system) == .alive ? system : nil
   }
 
   /// After the connection to `socket` was lost: the same daemon again, which may be restarting. A user's daemon
@@ -55,9 +57,10 @@ struct Connection: Sendable {
   func reopen(_ socket: String, within limit: Duration = .seconds(30)) async throws -> ControlClient {
     let clock = ContinuousClock()
     let begin = clock.now
+    let client = client(socket)
     while clock.now - begin < limit {
       try await Task.sleep(for: .milliseconds(250))
-      if try await probe(socket) == .alive { return client(socket) }
+      if try await probe(client) == .alive { return client }
       let isOwn = socket == locations.socket && !locations.isSocketExplicit
       // Somebody else (systemd) may be about to bring it back.
       if isOwn, mayStart, clock.now - begin > .seconds(2) { return try await start() }
@@ -68,25 +71,26 @@ struct Connection: Sendable {
 
   /// Starts the user's daemon, or waits for the one that somebody else is starting.
   func start() async throws -> ControlClient {
-    try await DaemonLauncher(locations: locations).launch { try await probe(locations.socket) == .alive }
-    return client(locations.socket)
+    let client = client(locations.socket)
+    try await DaemonLauncher(locations: locations).launch { try await probe(client) == .alive }
+    return client
   }
 
   func client(_ socket: String) -> ControlClient {
     ControlClient(socket: socket, transport: makeTransport(socket))
   }
 
-  func probe(_ path: String) async throws -> Answer {
+  func probe(_ client: ControlClient) async throws -> Answer {
+    let path = client.socket
     // sockaddr_un.sun_path, unix(7)
     guard path.utf8.count <= 107 else {
       throw CommandFailure(.usage, "the socket's path is longer than 107 bytes: \(path)")
     }
     guard access(path, R_OK | W_OK) == 0 else { return errno == EACCES ? .forbidden : .nobody }
-    let transport = makeTransport(path)
     return try await withThrowingTaskGroup(of: Answer.self) { group in
       group.addTask {
         do {
-          let (status, _) = try await transport.send("GET", "/healthz", body: nil, contentType: nil)
+          let (status, _) = try await client.transport.send("GET", "/healthz", body: nil, contentType: nil)
           return (200..<300).contains(status) ? .alive : .silent
         } catch ControlError.unreachable {
           return .nobody

@@ -7,6 +7,7 @@ final class ProgressDisplay: Sendable {
     /// Lines of bars that are on the screen, to be drawn over.
     var drawn: [String] = []
     var lastLine: ContinuousClock.Instant
+    var lastSummary = ""
     var announced: Set<JobID> = []
   }
 
@@ -32,12 +33,15 @@ final class ProgressDisplay: Sendable {
   func tick(_ board: JobBoard) {
     guard !board.isSettled else { return }
     if terminal.isInteractive { return draw(board) }
+    let summary = ProgressLine.summary(of: board)
     let isDue = state.withLock { state in
       guard ContinuousClock.now - state.lastLine >= interval else { return false }
       state.lastLine = .now
-      return true
+      // A paused job may be waited for all night: say it once.
+      defer { state.lastSummary = summary }
+      return state.lastSummary != summary
     }
-    if isDue { write(ProgressLine.summary(of: board).printable + "\n") }
+    if isDue { write(summary.printable + "\n") }
   }
 
   /// A job came to its end. On a terminal the failed ones are told at the end, below the bars.

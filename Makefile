@@ -1,0 +1,60 @@
+# What a contributor types. `make help` lists it.
+#
+# Needs make and Swift 6.2 or newer on PATH; everything else is installed by scripts/install-dependencies.sh,
+# which does nothing where nothing is missing.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+SWIFT_SOURCES := Package.swift Sources Tests
+RELEASE := -c release --static-swift-stdlib
+BIN := .build/release
+
+.PHONY: help build release test demo bench tsan fmt lint install clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## debug build
+	@scripts/install-dependencies.sh build
+	swift build
+
+release: ## transferd and transferctl in .build/release, the Swift runtime linked in
+	@scripts/install-dependencies.sh build
+	swift build $(RELEASE) --product transferd
+	swift build $(RELEASE) --product transferctl
+
+test: ## every test
+	@scripts/install-dependencies.sh test
+	swift build --build-tests
+	swift test --skip-build --disable-xctest
+
+demo: ## a download survives kill -9 of the daemon, on this machine alone
+	@scripts/install-dependencies.sh test
+	@scripts/demo.sh
+
+bench: ## against curl, aria2, wget2, rclone and a bare loop; prints ratios
+	@scripts/install-dependencies.sh bench
+	@scripts/bench.sh
+
+tsan: ## the engine's tests under the thread sanitizer
+	@scripts/install-dependencies.sh test
+	swift test --sanitize=thread --disable-xctest --filter TransferEngineTests --scratch-path .build-tsan
+
+fmt: ## format in place
+	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
+
+lint: ## format, length of files, no lock file
+	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
+	@find Sources -type f -exec awk 'END { if (FNR > 400) { print FILENAME ": " FNR " lines, 400 at most"; exit 1 } }' {} \; \
+	  | { ! grep .; }
+	@# A library's Package.resolved is not its users'.
+	@! git ls-files 2>/dev/null | grep -E '(^|/)Package\.resolved$$'
+
+# Builds only what is not there: `make release && sudo make install` needs no Swift on root's PATH.
+install: ## programs, completions and units below PREFIX (/usr/local) and DESTDIR
+	@test -x $(BIN)/transferd -a -x $(BIN)/transferctl || $(MAKE) release
+	@scripts/install.sh "$(BIN)" "$(DESTDIR)" "$(PREFIX)"
+
+clean: ## forget every build
+	rm -rf .build .build-*

@@ -1,0 +1,36 @@
+import Testing
+import TransferAPI
+
+@Suite struct JobStateTests {
+  /// docs/job-states.md, as a table.
+  static let table: [JobState: [JobEvent: JobState]] = [
+    .queued: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued],
+    .running: [
+      .pause: .paused, .cancel: .cancelled, .requeue: .queued, .postpone: .retrying, .fail: .failed,
+      .complete: .completed,
+    ],
+    .retrying: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued],
+    .paused: [.pause: .paused, .resume: .queued, .cancel: .cancelled],
+    .completed: [:],
+    .failed: [.retry: .queued],
+    .cancelled: [.cancel: .cancelled, .retry: .queued],
+  ]
+
+  @Test("every state and every event", arguments: JobState.allCases, JobEvent.allCases)
+  func applying(_ state: JobState, _ event: JobEvent) {
+    if let next = Self.table[state]?[event] {
+      #expect((try? state.applying(event)) == next)
+    } else {
+      #expect(throws: InvalidTransition(state: state, event: event)) { try state.applying(event) }
+    }
+  }
+
+  @Test("final states are left by nothing but a person")
+  func final() {
+    for state in JobState.allCases where state.isFinal {
+      for event in JobEvent.allCases where event != .retry {
+        #expect((try? state.applying(event)).map { $0 == state } ?? true)
+      }
+    }
+  }
+}

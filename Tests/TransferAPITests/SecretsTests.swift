@@ -1,0 +1,26 @@
+import Testing
+import TransferAPI
+
+@Suite struct SecretsTests {
+  @Test(
+    "a URL that is shown tells no secrets",
+    arguments: [
+      ("https://h/x", "https://h/x"), ("https://u:p@h/x", "https://h/x"), ("https://u:p@ss@h/x", "https://h/x"),
+      ("https://h/x?a=1&token=s3cret&b=2", "https://h/x?a=1&token=***&b=2"),
+      ("https://h/x?X-Amz-Signature=abc#f", "https://h/x?X-Amz-Signature=***#f"),
+      ("https://h/x@y?z", "https://h/x@y?z"), ("/plain/path", "/plain/path"), ("https://h?password=x", "https://h?password=***"),
+    ])
+  func url(_ text: String, _ shown: String) {
+    #expect(Secrets.redacting(url: text) == shown)
+  }
+
+  @Test("header names", arguments: ["Authorization", "cookie", "X-API-Key", "X-Custom-Token", "My-Secret"])
+  func header(_ name: String) {
+    #expect(Secrets.isSecret(headerName: name))
+  }
+
+  @Test("ordinary headers are shown", arguments: ["Accept", "User-Agent", "X-Request-Id", "Referer"])
+  func ordinary(_ name: String) {
+    #expect(!Secrets.isSecret(headerName: name))
+  }
+}

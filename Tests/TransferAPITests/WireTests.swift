@@ -1,0 +1,66 @@
+import FoundationEssentials
+import Testing
+import TransferAPI
+
+@Suite struct WireTests {
+  private func decode(_ json: String) throws -> NewJob {
+    try WireCoding.decoder().decode(NewJob.self, from: Data(json.utf8))
+  }
+
+  @Test("a job in JSON has every field of the contract, null where there is nothing")
+  func job() throws {
+    let job = Job(
+      id: 7, kind: .download, state: .queued, source: "https://h/x", destination: "/d/x", maxAttempts: 20,
+      createdAt: Date(timeIntervalSince1970: 0.5))
+    let json = String(decoding: try WireCoding.encoder().encode(job), as: UTF8.self)
+    for field in [
+      "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
+      "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt", "finishedAt",
+    ] {
+      #expect(json.contains("\"\(field)\":"))
+    }
+    #expect(json.contains("\"createdAt\":\"1970-01-01T00:00:00.500Z\""))
+    #expect(json.contains("\"bytesTotal\":null"))
+    #expect(try WireCoding.decoder().decode(Job.self, from: Data(json.utf8)) == job)
+  }
+
+  @Test("url is another name for source, and quantities may be written as people write them")
+  func newJob() throws {
+    let job = try decode(#"{"url":"https://h/x","limitRate":"1M","stallTimeout":"5m","connectTimeout":2.5}"#)
+    #expect(job.source == "https://h/x")
+    #expect(job.limitRate == 1 << 20)
+    #expect(job.stallTimeout == 300)
+    #expect(job.connectTimeout == 2.5)
+  }
+
+  @Test(
+    "what is wrong is said in one line",
+    arguments: [
+      (#"{"source":"x","chekcsum":"y"}"#, "unknown field \"chekcsum\""), (#"{}"#, "missing field \"source\""),
+      (#"{"source":5}"#, "field \"source\" has the wrong type"), (#"[1]"#, "not a JSON object"),
+      (#"{"source":"#, "not valid JSON"),
+      (#"{"source":"x","limitRate":0}"#, "a rate is a number of bytes a second, 1 or more, with K, M or G"),
+    ])
+  func explanations(_ json: String, _ expected: String) {
+    do {
+      _ = try decode(json)
+      Issue.record("accepted")
+    } catch {
+      #expect(WireCoding.explain(error) == expected)
+    }
+  }
+
+  @Test("a selector says exactly one thing")
+  func selector() throws {
+    let decoder = WireCoding.decoder()
+    #expect(try decoder.decode(JobSelector.self, from: Data(#"{"all":true}"#.utf8)) == .all)
+    #expect(try decoder.decode(JobSelector.self, from: Data(#"{"ids":[1,2]}"#.utf8)) == .ids([1, 2]))
+    for bad in ["{}", #"{"all":false}"#, #"{"all":true,"batch":"b"}"#] {
+      #expect(throws: (any Error).self) { try decoder.decode(JobSelector.self, from: Data(bad.utf8)) }
+    }
+  }
+}
+
+extension JobID: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: Int64) { self.init(value) }
+}

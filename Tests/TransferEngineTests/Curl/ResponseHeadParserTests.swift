@@ -1,0 +1,47 @@
+import HTTPTypes
+import Testing
+
+@testable import TransferEngine
+
+@Suite struct ResponseHeadParserTests {
+  private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3) -> [ResponseHeadParser.Step] {
+    var parser = ResponseHeadParser(maximumBytes: maximumBytes, maximumInterims: maximumInterims)
+    return lines.map { line in
+      Array((line + "\r\n").utf8).withUnsafeBytes { parser.take($0) }
+    }
+  }
+
+  @Test("a head is finished by the empty line")
+  func head() {
+    let steps = parse(["HTTP/1.1 200 All Right", "Content-Length:  5 ", "X-A: 1", "X-A: 2", ""])
+    guard case .finished(let head)? = steps.last else { return #expect(Bool(false), "not finished") }
+    #expect(head.status == 200)
+    #expect(head.reason == "All Right")
+    #expect(head.headers[.contentLength] == "5")
+    #expect(head.headers[values: HTTPField.Name("X-A")!] == ["1", "2"])
+    #expect(steps.dropLast().allSatisfy { $0 == .reading })
+  }
+
+  @Test("interim answers are passed over, but not for ever")
+  func interims() {
+    let steps = parse(["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/2 204", ""])
+    guard case .finished(let head)? = steps.last else { return #expect(Bool(false), "not finished") }
+    #expect(head.status == 204)
+    #expect(head.headers.isEmpty)
+    let many = parse(Array(repeating: ["HTTP/1.1 100 Continue", ""], count: 4).flatMap { $0 })
+    #expect(many.last == .tooLarge)
+  }
+
+  @Test("a head that does not end is cut off")
+  func tooLarge() {
+    let lines = ["HTTP/1.1 200 OK"] + Array(repeating: "X-Fill: \(String(repeating: "x", count: 90))", count: 100)
+    #expect(parse(lines).last == .tooLarge)
+  }
+
+  @Test("trailers after the body change nothing")
+  func trailers() {
+    let steps = parse(["HTTP/1.1 200 OK", "", "X-Trailer: 1", ""])
+    #expect(steps[1] == .finished(ResponseHead(status: 200, reason: "OK")))
+    #expect(steps[3] == .reading)
+  }
+}

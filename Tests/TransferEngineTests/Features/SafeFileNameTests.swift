@@ -1,0 +1,56 @@
+import Testing
+
+@testable import TransferEngine
+
+@Suite struct SafeFileNameTests {
+  @Test(
+    "a URL's last segment is decoded, then split",
+    arguments: [
+      ("/a/b.iso", "b.iso"), ("/a%20b.txt", "a b.txt"), ("/", nil), ("/dir/", nil), ("", nil),
+      ("/x/..%2f..%2fetc%2fpasswd", "passwd"), ("/%2e%2e", nil), ("/..", nil), ("/.", nil),
+      ("/a%2Fb", "b"), ("/a%5Cb", "b"), ("/%00", nil), ("/a%0Ab", "ab"), ("/.bashrc", "_bashrc"), ("/-rf", "_rf"),
+      ("/name.", "name"), ("/%20name%20", "name"), ("/%ff%fe", "%ff%fe"), ("/100%", "100%"), ("/caf%C3%A9", "café"),
+      ("/CON", "CON"),
+    ] as [(String, String?)])
+  func urlPath(_ path: String, _ expected: String?) {
+    #expect(SafeFileName(urlPath: path)?.string == expected)
+  }
+
+  @Test(
+    "Content-Disposition leads nowhere but to a name",
+    arguments: [
+      ("attachment; filename=\"a.txt\"", "a.txt"), ("attachment; filename=a.txt", "a.txt"),
+      ("attachment; filename=\"../../x\"", "x"), ("attachment; filename=\"/etc/passwd\"", "passwd"),
+      ("attachment; filename=\"..%2fx\"", "x"), ("attachment; filename=\"%2e%2e/\"", nil),
+      ("attachment; filename=\"a\\\\..\\\\b\"", "b"), ("attachment; filename*=UTF-8''%2Fetc%2Fx", "x"),
+      ("attachment; filename=\"plain\"; filename*=UTF-8''caf%C3%A9", "café"),
+      ("attachment; filename*=UTF-8''%2E%2E; filename=\"b\"", "b"), ("attachment; filename=\"\"", nil),
+      ("attachment; filename=\".\"", nil), ("attachment; filename=\"..\"", nil), ("attachment", nil),
+      ("attachment; filename=\"a\u{7}b\"", "ab"), ("attachment; filename=\"-rf\"", "_rf"),
+      ("attachment; filename=\".bashrc\"", "_bashrc"), ("attachment; filename=\"a;b.txt\"", "a;b.txt"),
+      ("attachment; FILENAME=\"x\"", "x"), ("attachment; filename=\"evil\u{202E}txt.exe\"", "eviltxt.exe"),
+    ] as [(String, String?)])
+  func contentDisposition(_ value: String, _ expected: String?) {
+    #expect(SafeFileName(contentDisposition: value)?.string == expected)
+  }
+
+  @Test("300 bytes become 255 at a character's boundary, the extension kept")
+  func long() throws {
+    let name = try #require(SafeFileName(suggested: String(repeating: "é", count: 150) + ".iso")).string
+    #expect(name.utf8.count <= 255)
+    #expect(name.hasSuffix("é.iso"))
+    let partial = SafeFileName.partial(for: name, token: "01234567")
+    #expect((partial + ".new").utf8.count <= 255)
+    #expect(partial.hasPrefix(".") && partial.hasSuffix(".01234567.part"))
+  }
+
+  @Test("what a person gave is refused, not changed", arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
+  func check(_ name: String) {
+    #expect(throws: TransferError.self) { try SafeFileName.check(name) }
+  }
+
+  @Test("a person may have a hidden file", arguments: [".bashrc", "-rf", "a b", String(repeating: "x", count: 255)])
+  func accepted(_ name: String) throws {
+    try SafeFileName.check(name)
+  }
+}

@@ -1,0 +1,124 @@
+import FoundationEssentials
+import Glibc
+import Testing
+import TransferAPI
+
+@testable import transferctl
+
+@Suite struct ConnectionTests {
+  @Test("a socket that is not there ends with 3 at once, and no other is tried")
+  func missing() async throws {
+    let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
+    let connection = try daemon.connection(socket: "/nonexistent/sock", mayStart: true)
+    await #expect(throws: CommandFailure(.unreachable, "no transferd answers on /nonexistent/sock")) {
+      try await connection.open()
+    }
+    #expect(daemon.requests.isEmpty)
+  }
+
+  @Test("without autostart nobody is started")
+  func noAutostart() async throws {
+    let daemon = ScriptedDaemon { _, _, _ in throw ControlError.unreachable("refused") }
+    let connection = try daemon.connection(explicit: false)
+    let failure = await #expect(throws: CommandFailure.self) { try await connection.open() }
+    #expect(failure?.status == .unreachable)
+  }
+
+  @Test("the user's daemon goes before the system's, the system's before a start")
+  func system() async throws {
+    let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
+    var connection = try daemon.connection(explicit: false)
+    connection.systemSocket = "/dev/zero"
+    #expect(try await connection.open().socket == "/dev/null")
+    connection = try daemon.connection(explicit: false, socket: "/nonexistent/sock", mayStart: true)
+    connection.systemSocket = "/dev/zero"
+    #expect(try await connection.open().socket == "/dev/zero")
+  }
+
+  @Test("somebody who says nothing is given up in time", .timeLimit(.minutes(1)))
+  func silent() async throws {
+    struct Mute: ControlTransport {
+      func send(
+        _ method: String, _ path: String, body: Data?, contentType: String?
+      ) async throws -> (status: Int, body: Data) {
+        try await Task.sleep(for: .seconds(3600))
+        return (200, Data())
+      }
+
+      func stream(
+        _ method: String, _ path: String, body: Data?, contentType: String?, headers: [String: String]
+      ) async throws -> (status: Int, chunks: AsyncThrowingStream<Data, any Error>) {
+        throw ControlError.unreachable("never asked")
+      }
+    }
+    var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection()
+    connection.makeTransport = { _ in Mute() }
+    #expect(try await connection.probe(connection.client("/dev/null")) == .silent)
+    await #expect(throws: CommandFailure.self) { try await connection.open() }
+  }
+
+  @Test("a socket's path that the kernel would cut is a usage error")
+  func tooLong() async throws {
+    let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
+    let connection = try daemon.connection(socket: "/" + String(repeating: "x", count: 107))
+    let failure = await #expect(throws: CommandFailure.self) { try await connection.open() }
+    #expect(failure?.status == .usage)
+  }
+
+  @Test("what may start a daemon", arguments: [([:], true), (["TRANSFERCTL_NO_AUTOSTART": "1"], false)])
+  func environment(variables: [String: String], mayStart: Bool) throws {
+    let options = try ConnectionOptions.parse([])
+    let environment = variables.merging(["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/u"]) { $1 }
+    let connection = try options.connection(environment: environment)
+    #expect(connection.mayStart == mayStart)
+    #expect(connection.locations.socket == "/run/u/transferd/transferd.sock")
+    #expect(connection.locations.stateDirectory == "/home/u/.local/state/transferd")
+    #expect(try !ConnectionOptions.parse(["--no-autostart"]).connection(environment: environment).mayStart)
+  }
+}
+
+@Suite struct PathResolverTests {
+  @Test(
+    "paths become absolute; words that mean nothing go",
+    arguments: [
+      ("a", "/base/a"), ("./a//b/", "/base/a/b"), ("/x/y", "/x/y"), (".", "/base"), ("~/a", "/base/~/a"),
+      ("a\nb", "/base/a\nb"),
+    ])
+  func absolute(path: String, expected: String) throws {
+    #expect(try PathResolver().absolute(path, relativeTo: "/base") == expected)
+  }
+
+  @Test("`..` is followed as the kernel does, through links")
+  func parents() throws {
+    let folder = try TemporaryFolder()
+    let real = try #require(realpath(folder.path, nil).map { String(cString: $0) })
+    for name in ["one", "one/two"] {
+      try FileManager.default.createDirectory(atPath: "\(real)/\(name)", withIntermediateDirectories: true)
+    }
+    symlink("\(real)/one/two", "\(real)/link")
+    let paths = PathResolver()
+    #expect(try paths.absolute("link/../x", relativeTo: real) == "\(real)/one/x")
+    #expect(try paths.absolute("one/../x", relativeTo: real) == "\(real)/x")
+    #expect(try paths.absolute("/..") == "/")
+    let failure = #expect(throws: CommandFailure.self) { try paths.absolute("none/../x", relativeTo: real) }
+    #expect(failure?.status == .cannotCreate)
+  }
+
+  @Test("$PWD counts only where it is the same directory")
+  func workingDirectory() throws {
+    let folder = try TemporaryFolder()
+    let here = FileManager.default.currentDirectoryPath
+    let link = folder.path + "/here"
+    symlink(here, link)
+    #expect(try PathResolver(environment: ["PWD": link]).currentDirectory() == link)
+    let physical = try PathResolver(environment: [:]).currentDirectory()
+    #expect(try PathResolver(environment: ["PWD": "/nonexistent"]).currentDirectory() == physical)
+    #expect(try PathResolver(environment: ["PWD": "."]).currentDirectory() == physical)
+  }
+
+  @Test(
+    "what no file system can hold is refused", arguments: ["", "a\0b", String(repeating: "n", count: 256)])
+  func refused(path: String) {
+    #expect(throws: CommandFailure.self) { try PathResolver().absolute(path, relativeTo: "/") }
+  }
+}

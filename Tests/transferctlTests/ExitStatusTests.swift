@@ -1,0 +1,76 @@
+import ArgumentParser
+import Testing
+import TransferAPI
+
+@testable import transferctl
+
+@Suite struct ExitStatusTests {
+  @Test(
+    "each problem's code has its exit status",
+    arguments: [
+      (Problem.Code.invalid, 64), (.notFound, 4), (.permission, 5), (.notAllowed, 6),
+      (.destinationExists, 73), (.destinationMissing, 73), (.unavailable, 3), (.tooLarge, 1),
+      (.methodNotAllowed, 1), (.unsupportedMediaType, 1), (.diskFull, 1), (.internal, 1),
+    ] as [(Problem.Code, Int32)])
+  func problems(code: Problem.Code, status: Int32) {
+    #expect(ExitStatus(code).rawValue == status)
+    #expect(CommandFailure(Problem(code, "words")) == CommandFailure(ExitStatus(code), "words"))
+  }
+
+  @Test("other errors have theirs")
+  func others() {
+    #expect(CommandFailure(ControlError.unreachable("x"))?.status == .unreachable)
+    #expect(CommandFailure(ControlError.unexpected("x"))?.status == .failed)
+    #expect(CommandFailure(OutputError(code: 28))?.status == .failed)
+    #expect(CommandFailure(WireError("x"))?.status == .usage)
+    #expect(CommandFailure(ValidationError("x")) == nil)
+  }
+
+  @Test(
+    "what does not exist, and what does not fit, is a usage error",
+    arguments: [
+      ["add"], ["add", "http://a", "--segments", "3"], ["add", "http://a", "--mirror", "http://b"],
+      ["add", "http://a", "http://b", "-o", "x"], ["add", "-i", "f", "-o", "x"],
+      ["add", "http://a", "-o", "../x"], ["add", "http://a", "-o", "x", "-J"],
+      ["add", "http://a", "--timeout", "3"], ["add", "http://a", "http://b", "--key", "k"],
+      ["add", "-i", "f", "--key", "k"], ["add", "http://a", "--limit-rate", "0"],
+      ["add", "http://a", "--limit-rate", "-1"], ["add", "http://a", "--header", "Host: b"],
+      ["add", "http://a", "--header", "X: 1", "--header", "x: 2"],
+      ["add", "http://a", "--checksum", "md5=1"],
+      ["add", "http://a", "--retries", "-1"], ["add", "http://a", "--stall-timeout", "soon"],
+      ["add", "http://a", "--batch", ""], ["add", "http://a", "-d", ""],
+      ["limit", "--down", "1M"], ["upload", "x", "--to", "http://a"], ["nonsense"],
+      ["status", "--state", "done"], ["status", "x"], ["status", "0"], ["status", "--format", "xml"],
+      ["status", "--watch", "--format", "json"], ["show"], ["show", "-1"], ["wait"], ["wait", "1", "--all"],
+      ["wait", "1", "--timeout", "0"], ["pause"], ["pause", "1", "--all"],
+      ["cancel", "--batch", "b", "--state", "queued"], ["remove", "--state", "x"], ["set", "1"], ["set"],
+      ["set", "1", "2", "--url", "http://a"], ["set", "1", "--url", "file:///x"],
+      ["set", "1", "--limit-rate", "x"], ["events", "--since", "x"], ["batch", "show"], ["import"],
+      ["daemon", "kill"], ["export", "1", "--all"],
+    ])
+  func usage(arguments: [String]) {
+    let error = #expect(throws: (any Error).self) { _ = try Transferctl.parseAsRoot(arguments) }
+    if let error { #expect(Transferctl.exitCode(for: error).rawValue == ExitStatus.usage.rawValue) }
+  }
+
+  @Test(
+    "every command takes --socket and --no-autostart",
+    arguments: [
+      ["add", "http://a"], ["status"], ["ls"], ["show", "1"], ["events"], ["watch"], ["wait", "--all"],
+      ["pause", "1"], ["resume", "1"], ["cancel", "1"], ["retry", "1"], ["remove", "1"],
+      ["set", "1", "--priority", "1"], ["batch", "ls"], ["batch", "show", "b"], ["export"], ["import", "-"],
+      ["daemon", "start"], ["daemon", "stop"], ["daemon", "status"], ["daemon", "reload"], ["version"],
+    ])
+  func connectionOptions(arguments: [String]) throws {
+    _ = try Transferctl.parseAsRoot(arguments + ["--socket", "/x", "--no-autostart"])
+  }
+
+  @Test("help is not an error")
+  func help() {
+    let error = #expect(throws: (any Error).self) {
+      var command = try Transferctl.parseAsRoot(["add", "--help"])
+      try command.run()
+    }
+    if let error { #expect(Transferctl.exitCode(for: error) == .success) }
+  }
+}

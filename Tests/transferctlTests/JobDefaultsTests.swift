@@ -1,0 +1,111 @@
+import ArgumentParser
+import FoundationEssentials
+import Testing
+import TransferAPI
+
+@testable import transferctl
+
+@Suite struct JobDefaultsTests {
+  private func defaults() -> JobDefaults {
+    var defaults = JobDefaults(directory: "/base")
+    defaults.batch = "b"
+    defaults.priority = 3
+    defaults.createDirectories = true
+    defaults.headers = ["X-One": "1", "X-Two": "2"]
+    defaults.limitRate = 1024
+    return defaults
+  }
+
+  @Test("a line's own fields win over the options")
+  func ownFields() throws {
+    let text = """
+      {"url":"http://a/x","batch":"own","priority":0,"createDirectories":false,"limitRate":"2K",
+       "headers":{"x-two":"own"}}
+      """
+    let job = try defaults().job(json: Data(text.utf8))
+    #expect(job.batch == "own")
+    #expect(job.priority == 0)
+    #expect(!job.createDirectories)
+    #expect(job.limitRate == 2048)
+    #expect(job.headers == ["X-One": "1", "x-two": "own"])
+    #expect(job.directory == "/base")
+  }
+
+  @Test("what a line does not say, the options say")
+  func defaultsFill() throws {
+    let job = try defaults().job(json: Data(#"{"source":"http://a/x"}"#.utf8))
+    #expect(job.batch == "b")
+    #expect(job.priority == 3)
+    #expect(job.createDirectories)
+    #expect(job.limitRate == 1024)
+  }
+
+  @Test(
+    "relative paths of a line are below -d",
+    arguments: [
+      (#""destination":"sub/x""#, "/base/sub/x", nil), (#""destination":"/abs/x""#, "/abs/x", nil),
+      (#""directory":"sub""#, nil, "/base/sub"), (#""directory":"/abs""#, nil, "/abs"),
+      (#""directory":"./a//b/""#, nil, "/base/a/b"),
+    ] as [(String, String?, String?)])
+  func paths(field: String, destination: String?, directory: String?) throws {
+    let job = try defaults().job(json: Data(#"{"url":"http://a/x",\#(field)}"#.utf8))
+    #expect(job.destination == destination)
+    #expect(job.directory == directory)
+  }
+
+  @Test(
+    "what no job can be is refused",
+    arguments: [
+      #"{"url":"http://a/x","destination":"a","directory":"b"}"#, #"{"url":"http://a/x","destination":"a/"}"#,
+      #"{"url":"http://a/x","checksum":"sha-256=1"}"#,
+      #"{"url":"http://a/x","headers":{"Range":"bytes=1-"}}"#,
+      #"{"url":"http://a/x","maxAttempts":0}"#, #"{"url":"file:///etc/passwd"}"#,
+      #"{"kind":"upload","source":"/x"}"#,
+    ])
+  func refused(line: String) {
+    #expect(throws: WireError.self) { try defaults().job(json: Data(line.utf8)) }
+  }
+
+  @Test("-o is below -d, and -J takes the place of a name")
+  func names() throws {
+    var defaults = defaults()
+    defaults.nameFromResponse = true
+    #expect(try defaults.job(url: "http://a/x").nameFromResponse)
+    let named = try defaults.job(json: Data(#"{"url":"http://a/x","destination":"y"}"#.utf8))
+    #expect(!named.nameFromResponse)
+    defaults.nameFromResponse = false
+    defaults.outputName = "sub/name"
+    let job = try defaults.job(url: "http://a/x")
+    #expect(job.destination == "/base/sub/name")
+    #expect(job.directory == nil)
+  }
+
+  @Test("the options of add become the fields of a job")
+  func options() throws {
+    let add = try #require(
+      try Transferctl.parseAsRoot([
+        "add", "http://a/x", "-d", "/data", "--create-dirs", "--replace", "--checksum",
+        "md5=d41d8cd98f00b204e9800998ecf8427e", "--header", "X-A: b: c", "--batch", "b", "--key", "k",
+        "--priority", "-4", "--paused", "--limit-rate", "1.5M", "--retries", "0", "--connect-timeout",
+        "500ms",
+        "--stall-timeout", "2m", "-J",
+      ]) as? Add)
+    let job = try add.options.defaults().job(url: add.urls[0])
+    var expected = NewJob(source: "http://a/x")
+    expected.directory = "/data"
+    expected.createDirectories = true
+    expected.replace = true
+    expected.checksum = "md5=d41d8cd98f00b204e9800998ecf8427e"
+    expected.headers = ["X-A": "b: c"]
+    expected.batch = "b"
+    expected.key = "k"
+    expected.priority = -4
+    expected.paused = true
+    expected.limitRate = 1_572_864
+    expected.maxAttempts = 1
+    expected.connectTimeout = 0.5
+    expected.stallTimeout = 120
+    expected.nameFromResponse = true
+    #expect(job == expected)
+  }
+}

@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Testing
+import TransferAPI
+
+@testable import transferctl
+
+@Suite struct JobLinesTests {
+  private func lines(_ text: String) -> [(Int, String)] {
+    var found: [(Int, String)] = []
+    InputLines.each(in: Array(text.utf8)) { found.append(($0, (try? $1.get()) ?? "<bad>")) }
+    return found
+  }
+
+  private func jobs(_ lines: JobLines) throws -> [NewJob] {
+    try lines.body.split(separator: UInt8(ascii: "\n")).map {
+      try WireCoding.decoder().decode(NewJob.self, from: Data($0))
+    }
+  }
+
+  @Test(
+    "a file's lines are read as people write them",
+    arguments: [
+      ("http://a/1\nhttp://a/2\n", [1, 2]), ("http://a/1\r\nhttp://a/2", [1, 2]),
+      ("\u{feff}http://a/1", [1]), ("\n# no\n  # no\n\t\n http://a/1 \n", [5]), ("", []), ("\r\n\r\n", []),
+      ("\u{feff}\r\n", []),
+    ])
+  func numbers(text: String, expected: [Int]) {
+    let found = lines(text)
+    #expect(found.map(\.0) == expected)
+    #expect(found.allSatisfy { $0.1.hasPrefix("http://a/") && !$0.1.hasSuffix(" ") })
+  }
+
+  @Test("NUL and invalid UTF-8 are faults of their line only")
+  func notText() throws {
+    var lines = JobLines()
+    let bytes =
+      Array("http://a/1\nhttp://a/\0\n".utf8) + Array("http://a/".utf8) + [0xff, 0x0a]
+      + Array("http://a/4".utf8)
+    lines.add(file: bytes, JobDefaults(directory: "/d"))
+    #expect(lines.faults.map(\.origin) == [.line(2), .line(3)])
+    #expect(lines.faults.map(\.message) == ["has a NUL byte", "is not valid UTF-8"])
+    #expect(lines.origins == [.line(1), .line(4)])
+  }
+
+  @Test("every bad line is reported, not the first alone")
+  func allFaults() {
+    var lines = JobLines()
+    let text =
+      "ftp://a/1\nhttp://a/2\n{\"url\":\"http://a/3\",\"prio\":1}\n{\"url\":3}\n{\n{\"batch\":\"b\"}\n"
+    lines.add(file: Array(text.utf8), JobDefaults(directory: "/d"))
+    #expect(lines.faults.map(\.origin) == [1, 3, 4, 5, 6].map { .line($0) })
+    #expect(lines.faults.allSatisfy { $0.status == .usage })
+    #expect(lines.faults[1].message == "unknown field \"prio\"")
+    #expect(lines.faults[4].message == "missing field \"source\"")
+  }
+
+  @Test("URLs of arguments and lines of a file keep where they came from")
+  func origins() throws {
+    var lines = JobLines()
+    let defaults = JobDefaults(directory: "/d")
+    lines.add(argument: "http://a/1", defaults)
+    lines.add(file: Array("# x\nhttp://a/2".utf8), defaults)
+    #expect(lines.origins == [.argument("http://a/1"), .line(2)])
+    #expect(try jobs(lines).map(\.source) == ["http://a/1", "http://a/2"])
+    #expect(JobLines.Origin.argument("http://u:p@a/?token=x").description == "http://a/?token=***")
+  }
+
+  @Test("an exported job comes back as it was, a paused one paused, one that ended not at all")
+  func exported() throws {
+    var request = NewJob(source: "http://a/1")
+    request.destination = "/data/1"
+    request.createDirectories = true
+    request.batch = "b"
+    request.priority = 7
+    request.maxAttempts = 3
+    var text = ""
+    for state in JobState.allCases { text += try json(ExportedJob(request: request, state: state)) + "\n" }
+    text += "{\"url\":\"http://a/new\"}\n"
+    var lines = JobLines()
+    lines.add(exported: Array(text.utf8), JobDefaults(directory: "/here"))
+    #expect(lines.faults.isEmpty)
+    #expect(lines.skippedFinal == 3)
+    var paused = request
+    paused.paused = true
+    var new = NewJob(source: "http://a/new")
+    new.directory = "/here"
+    #expect(try jobs(lines) == [request, request, request, paused, new])
+  }
+
+  @Test("a hundred thousand lines take time in proportion")
+  func many() {
+    var text = ""
+    for number in 1...100_000 { text += "http://a/\(number)\n" }
+    text += "bad\n"
+    var lines = JobLines()
+    lines.add(file: Array(text.utf8), JobDefaults(directory: "/d"))
+    #expect(lines.count == 100_000)
+    #expect(lines.faults.map(\.origin) == [.line(100_001)])
+  }
+}

@@ -1,0 +1,104 @@
+import FoundationEssentials
+import Store
+import Testing
+import TransferAPI
+@testable import TransferEngine
+
+@testable import transferd
+
+@Suite struct AttemptVerdictTests {
+  /// A claimed job, through the store that makes them.
+  private func record(_ change: (inout JobSpec) -> Void = { _ in }) async throws -> (Store, JobRecord, String) {
+    let directory = "/tmp/transferd-verdict-\(UInt64.random(in: 0 ... .max))"
+    let store = try Store(directory: directory, now: Date(), onEvents: { _ in })
+    var spec = JobSpec(url: "http://h/x", origin: "http://h:80", destination: "/d/x")
+    spec.maxAttempts = 3
+    change(&spec)
+    let id = try await store.submit([spec], at: Date())[0].get().id
+    return (store, try await store.claim([id], at: Date())[0], directory)
+  }
+
+  private func verdict(
+    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0, after: Int64 = 0
+  ) async throws -> AttemptVerdict {
+    var (store, record, directory) = try await record()
+    record.job.attempt = attempt
+    record.job.bytesDone = bytesBefore
+    var response = DownloadResponse(failing: error)
+    response.bytesOnDisk = after
+    response.resumedFrom = bytesBefore
+    if after > 0 {
+      response.resumeData = ResumeData(
+        url: "http://h/x", validators: Validators(etag: "\"a\""), totalBytes: 100,
+        partialFile: .init(
+          directory: "/d", name: ".x.part", identity: .init(device: 1, inode: 2), finalName: "x"),
+        checkpointBytes: after, bootID: "b")
+    }
+    var generator = SystemRandomNumberGenerator()
+    let verdict = AttemptVerdict(response, of: record, stop: stop, now: Date(), using: &generator)
+    await store.close()
+    try? FileManager.default.removeItem(atPath: directory)
+    return verdict
+  }
+
+  @Test("what may pass is tried again, up to the limit")
+  func transient() async throws {
+    let error = TransferError.connection(.refused(host: "h", reason: "refused"))
+    #expect(try await verdict(error, attempt: 2).settlement.event == .postpone)
+    let last = try await verdict(error, attempt: 3)
+    #expect(last.settlement.event == .fail)
+    #expect(last.settlement.failure?.code == .connect)
+  }
+
+  @Test("progress starts the count anew")
+  func progress() async throws {
+    let error = TransferError.connection(.stalled)
+    let verdict = try await verdict(error, attempt: 3, bytesBefore: 10, after: 20)
+    #expect(verdict.settlement.event == .postpone)
+    #expect(verdict.settlement.resetAttempts)
+    // The same bytes again are no progress.
+    #expect(try await self.verdict(error, attempt: 3, bytesBefore: 20, after: 20).settlement.event == .fail)
+  }
+
+  @Test(
+    "what will not pass is not tried again",
+    arguments: [
+      TransferError.response(.unacceptableStatus(404, retryAfter: nil)),
+      .response(.unacceptableStatus(401, retryAfter: nil)), .response(.unacceptableStatus(403, retryAfter: nil)),
+      .response(.unacceptableStatus(410, retryAfter: nil)),
+      .verification(.digest(algorithm: "md5", expected: "a", actual: "b")), .file(.destinationExists("/d/x")),
+      .redirect(.tooMany(limit: 20)),
+    ])
+  func permanent(_ error: TransferError) async throws {
+    #expect(try await verdict(error).settlement.event == .fail)
+  }
+
+  @Test("a full disk is waited for, however long")
+  func diskFull() async throws {
+    let verdict = try await verdict(.file(.diskFull("full")), attempt: 500)
+    #expect(verdict.settlement.event == .postpone)
+    #expect(verdict.settlement.failure?.code == .diskFull)
+    #expect(verdict.settlement.retryDelay <= .seconds(30))
+  }
+
+  @Test("a server's wish sets the delay")
+  func retryAfter() async throws {
+    let verdict = try await verdict(.response(.unacceptableStatus(503, retryAfter: .seconds(100))))
+    #expect(verdict.settlement.retryDelay >= .seconds(100))
+  }
+
+  @Test("a pause keeps the bytes, a cancel does not, and a failure that came first is a failure")
+  func stops() async throws {
+    let paused = try await verdict(.cancelled, .pause, after: 50)
+    #expect(paused.settlement.event == .pause)
+    #expect(paused.settlement.bytesDone == 50)
+    #expect(!paused.removesPartFile)
+    let cancelled = try await verdict(.cancelled, .cancel, after: 50)
+    #expect(cancelled.settlement.event == .cancel)
+    #expect(cancelled.settlement.bytesDone == 0)
+    #expect(cancelled.removesPartFile)
+    #expect(try await verdict(.cancelled, .shutdown, after: 50).settlement.event == .requeue)
+    let failed = try await verdict(.response(.unacceptableStatus(404, retryAfter: nil)), .pause)
+    #expect(failed.settlement.event == .fail)
+  }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+@testable import Store
+import Testing
+
+@testable import transferd
+
+@Suite struct OriginGovernorTests {
+  private let now = Date(timeIntervalSince1970: 1_000_000)
+
+  @Test("Retry-After closes the origin for all its jobs, and opens it in time")
+  func retryAfter() {
+    var governor = OriginGovernor(now: now)
+    _ = governor.close("a", for: .seconds(30), now: now)
+    #expect(governor.capacity(of: "a", now: now) == 0)
+    #expect(governor.capacity(of: "b", now: now) == .max)
+    #expect(governor.blocked(now: now) == ["a"])
+    #expect(governor.nextOpening(after: now) == now.addingTimeInterval(30))
+    #expect(governor.capacity(of: "a", now: now.addingTimeInterval(31)) == .max)
+  }
+
+  @Test("a shorter wish does not open an origin earlier, and no wish closes it for more than a day")
+  func bounds() {
+    var governor = OriginGovernor(now: now)
+    _ = governor.close("a", for: .seconds(60), now: now)
+    _ = governor.close("a", for: .seconds(5), now: now)
+    #expect(governor.nextOpening(after: now) == now.addingTimeInterval(60))
+    _ = governor.close("b", for: .seconds(1e9), now: now)
+    #expect(governor.isBlocked("b", now: now.addingTimeInterval(86_399)))
+    #expect(!governor.isBlocked("b", now: now.addingTimeInterval(86_401)))
+  }
+
+  @Test("a burst of refused connections holds nothing back")
+  func burst() {
+    var governor = OriginGovernor(now: now)
+    for _ in 0..<1000 { governor.failed("a", now: now) }
+    #expect(governor.capacity(of: "a", now: now) == .max)
+  }
+
+  @Test("an origin that is gone for a minute is probed by one job now and then, until it answers")
+  func gone() {
+    var governor = OriginGovernor(now: now)
+    for second in 0...60 { governor.failed("a", now: now.addingTimeInterval(Double(second))) }
+    let later = now.addingTimeInterval(61)
+    #expect(governor.capacity(of: "a", now: later) == 0)
+    let probing = now.addingTimeInterval(60 + OriginGovernor.probeInterval + 1)
+    #expect(governor.capacity(of: "a", now: probing) == 1)
+    governor.failed("a", now: probing)
+    #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(1)) == 0)
+    governor.answered("a")
+    #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1)) == .max)
+  }
+
+  @Test("after a restart a block goes on, but no longer than it was meant to")
+  func stored() throws {
+    var governor = OriginGovernor(now: now)
+    _ = governor.close("a", for: .seconds(100), now: now)
+    let until = try #require(governor.origins["a"]?.blockedUntil)
+    #expect(until == now.addingTimeInterval(100))
+    // The clock was set back by a day while the daemon was away.
+    let state = OriginState(name: "a", failures: 0, blockedUntil: until, updatedAt: now)
+    let before = now.addingTimeInterval(-86400)
+    let restored = OriginGovernor(stored: [state], now: before)
+    #expect(restored.isBlocked("a", now: before.addingTimeInterval(99)))
+    #expect(!restored.isBlocked("a", now: before.addingTimeInterval(101)))
+    #expect(!OriginGovernor(stored: [state], now: now.addingTimeInterval(200)).isBlocked("a", now: now))
+  }
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# install-dependencies.sh build|test|bench: installs with apt-get what is missing. Does nothing where nothing is.
+set -euo pipefail
+
+usage() {
+  echo "usage: ${0##*/} build|test|bench" >&2
+  exit 64
+}
+
+# Each word: packages of which any one will do; the first is installed.
+build="libcurl4-openssl-dev libsqlite3-dev pkg-config|pkgconf"
+test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace python3|python3-minimal"
+bench="$test aria2 wget2 rclone gcc libc6-dev"
+case ${1-} in
+  build) wanted=$build ;;
+  test) wanted=$test ;;
+  bench) wanted=$bench ;;
+  *) usage ;;
+esac
+
+if ! command -v swift >/dev/null; then
+  echo "cannot build: swift is not on PATH. Install Swift 6.2 or newer: https://www.swift.org/install/linux/" >&2
+  exit 1
+fi
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "not a Debian system: see to it that these are installed: $wanted" >&2
+  exit 0
+fi
+
+is_installed() {
+  [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+missing=()
+for choice in $wanted; do
+  IFS='|' read -ra names <<<"$choice"
+  found=
+  for name in "${names[@]}"; do
+    if is_installed "$name"; then
+      found=1
+      break
+    fi
+  done
+  [[ $found ]] || missing+=("${names[0]}")
+done
+((${#missing[@]})) || exit 0
+
+if ((EUID == 0)); then
+  as_root=(env)
+elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
+  as_root=(sudo env)
+else
+  echo "cannot install what is missing: not root, and sudo is not possible. As root:" >&2
+  echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
+  exit 1
+fi
+if ! command -v apt-get >/dev/null; then
+  echo "cannot install what is missing, for there is no apt-get: ${missing[*]}" >&2
+  exit 1
+fi
+
+# The nginx package starts its service at once and at every boot. The tests want the program only: forbid the start
+# while apt works (Debian policy 9.3.3), and take it out of the boot below. A policy that is there already stays.
+policy=/usr/sbin/policy-rc.d
+has_policy=
+wants_nginx=
+[[ " ${missing[*]} " != *" nginx"* ]] || wants_nginx=1
+forget_policy() {
+  [[ ! $has_policy ]] || "${as_root[@]}" rm -f "$policy"
+}
+trap forget_policy EXIT
+if [[ $wants_nginx && ! -e $policy ]]; then
+  has_policy=1
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" sh -c "cat >$policy && chmod 755 $policy"
+fi
+
+apt() {
+  "${as_root[@]}" DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l \
+    apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@" </dev/null >>"$log" 2>&1
+}
+log=$(mktemp)
+trap 'forget_policy; rm -f "$log"' EXIT
+
+echo "installing ${missing[*]} …" >&2
+# A stale list of one source is no reason to stop: the install says what really is not there.
+apt update || true
+if ! apt install -y --no-install-recommends "${missing[@]}"; then
+  cat "$log" >&2
+  echo "cannot install ${missing[*]}" >&2
+  exit 1
+fi
+
+if [[ $wants_nginx ]] && command -v systemctl >/dev/null; then
+  "${as_root[@]}" systemctl disable --quiet nginx.service 2>/dev/null || true
+fi
