@@ -41,7 +41,7 @@ struct ControlServer: Sendable {
   /// Hummingbird's own lines are of no use to the user's journal.
   private var quiet: Logger {
     var logger = logger
-    logger.logLevel = .error
+    logger.logLevel = .critical
     return logger
   }
 }

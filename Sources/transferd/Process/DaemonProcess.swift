@@ -96,14 +96,15 @@ struct DaemonProcess: Sendable {
     }
     notifier.send("STOPPING=1")
     Self.exitAnyhow(after: Self.stopLimit)
+    unlink(socketPath)
     status.cancel()
     await scheduler.shutdown()
-    serving.cancel()
     await store.close()
-    unlink(socketPath)
-    withExtendedLifetime(lock) {}
+    withExtendedLifetime((lock, serving)) {}
     logger.notice("transferd has stopped")
-    exit(0)
+    // The server is not wound down: who is connected sees the connection end, as after a kill, and nothing that was
+    // answered is lost.
+    _exit(0)
   }
 
   /// A disk that does not answer must not keep the service from ending: what is not checkpointed by now is fetched again.

@@ -91,7 +91,7 @@ extension Scheduler {
       if state == wanted { return .success(true) }
       _ = try state.applying(event)
     } catch {
-      return .failure(Problem(.notAllowed, "job \(id): \(error)"))
+      return .failure(Problem(.notAllowed, "\(error)"))
     }
     // It ended in a state that still allows the verb (retrying, say).
     if verb == .cancel, let record = try? await store.job(id) { JobRunner.removePartFile(of: record) }
@@ -165,9 +165,9 @@ extension Problem {
   fileprivate init(_ error: StoreError, _ verb: JobVerb, _ id: JobID) {
     switch error {
     case .busy where verb.stopReason == nil:
-      self.init(.notAllowed, "cannot \(verb.rawValue) job \(id): it is running")
+      self.init(.notAllowed, "cannot \(verb.rawValue) a job that is running")
     case .busy: self = .busy
-    case .invalid(let transition): self.init(.notAllowed, "job \(id): \(transition)")
+    case .invalid(let transition): self.init(.notAllowed, "\(transition)")
     default: self.init(error)
     }
   }
