@@ -19,6 +19,14 @@ public enum PartialFiles {
     return PartialFile.identity(of: descriptor)
   }
 
+  /// How many bytes a download with this resume data would go on from now; `nil` where its part file is gone or another.
+  public static func usableBytes(_ data: ResumeData) -> Int64? {
+    guard let directory = try? Directory.open(data.partialFile.directory, creating: false),
+      let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
+    else { return nil }
+    return data.usableBytes(ofFileWith: part.size)
+  }
+
   /// Makes the names in a directory durable. Blocks.
   public static func synchronizeDirectory(_ path: String) throws(TransferError) {
     try Directory.open(path, creating: false).synchronize()

@@ -43,6 +43,14 @@ public struct ResumeData: Sendable, Equatable, Codable {
     self.bootID = bootID
   }
 
+  /// Within one boot the page cache survived whatever ended us, so the file's own length counts; after another, only what
+  /// was synchronized does. `nil`: nothing that could be gone on from.
+  func usableBytes(ofFileWith size: Int64) -> Int64? {
+    let good = bootID == BootID.current ? size : min(size, checkpointBytes)
+    guard good > 0, totalBytes.map({ good <= $0 }) ?? true else { return nil }
+    return good
+  }
+
   public func encoded() -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -132,10 +132,8 @@ struct DownloadPipeline: Sendable {
       course.resumeData = nil
       return
     }
-    // Within one boot the page cache survived whatever ended us; after another, only what was synchronized.
     let size = part.size
-    let good = data.bootID == BootID.current ? size : min(size, data.checkpointBytes)
-    guard good > 0, data.totalBytes.map({ good <= $0 }) ?? true else {
+    guard let good = data.usableBytes(ofFileWith: size) else {
       course.resumeData = nil
       directory.remove(data.partialFile.name)
       return

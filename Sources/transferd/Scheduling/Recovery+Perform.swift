@@ -20,6 +20,14 @@ extension Recovery {
     }
   }
 
+  /// Within one boot the part file tells how far the job came. One that came further is no job that ends daemons.
+  private static func noteProgress(in settlement: inout Settlement, _ record: JobRecord) {
+    let bytes = record.resumeData.flatMap { ResumeData($0) }.flatMap(PartialFiles.usableBytes)
+    settlement.bytesDone = bytes ?? 0
+    settlement.resetAttempts = settlement.bytesDone > record.job.bytesDone
+    settlement.crashed = !settlement.resetAttempts
+  }
+
   /// Doubled from 1 s up to half a minute: long enough for the others, short enough for a job that was only unlucky.
   private static func parkingTime(_ tries: Int) -> Duration { .seconds(min(30, 1 << min(tries - 1, 5))) }
 
@@ -35,10 +43,11 @@ extension Recovery {
     switch found {
     case .requeue:
       settlement.reason = "the daemon ended unexpectedly"
-      settlement.crashed = true
+      noteProgress(in: &settlement, record)
     case .park(let tries):
+      noteProgress(in: &settlement, record)
+      guard settlement.crashed else { break }
       settlement.event = .postpone
-      settlement.crashed = true
       settlement.retryDelay = parkingTime(tries)
       settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)

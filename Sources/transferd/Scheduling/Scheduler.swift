@@ -111,6 +111,12 @@ actor Scheduler {
       try await planAlarm()
       picked = limits.admission.pick(from: &window, load: load, capacity: capacity)
     }
+    // A job whose last attempt is still being told to the store may be waiting again already: it begins when that is
+    // done, for one job has one attempt.
+    if picked.contains(where: { active[$0] != nil }) {
+      isWindowStale = true
+      picked.removeAll { active[$0] != nil }
+    }
     guard !picked.isEmpty, !isStopping else { return false }
     for record in try await store.claim(picked, at: Date()) { start(record) }
     return true
