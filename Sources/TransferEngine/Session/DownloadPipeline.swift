@@ -22,6 +22,7 @@ struct DownloadPipeline: Sendable {
     var part: PartialFile?
     var digests: [DigestAlgorithm: String]?
     var verification = DownloadResponse.Verification.none
+    var origin: String?
   }
 
   func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> DownloadResponse {
@@ -66,6 +67,7 @@ struct DownloadPipeline: Sendable {
       head: course.head, result: result, resumeData: course.resumeData, metrics: course.metrics,
       resumedFrom: course.resumedFrom, bytesReceived: course.received, bytesOnDisk: course.onDisk,
       totalBytes: course.total)
+    response.respondingOrigin = course.origin
     if case .success = result {
       response.resumeData = nil
       response.verification = course.verification
@@ -224,6 +226,7 @@ struct DownloadPipeline: Sendable {
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
       part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
+    course.origin = request.url.origin
     core.setInterrupt { Task { await loop.cancel(id) } }
     session.notify(core.id, .send(request))
     let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
