@@ -221,7 +221,7 @@ struct DownloadPipeline: Sendable {
     let id = TransferID()
     let core = core
     let loop = session.loop
-    let checkpoints = Checkpointer()
+    let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
       part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
@@ -230,15 +230,9 @@ struct DownloadPipeline: Sendable {
     core.setInterrupt { Task { await loop.cancel(id) } }
     session.notify(core.id, .send(request))
     let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
-    let outcome: TransferOutcome
-    if let journal = plan.journal {
-      async let keeping: Void = checkpoints.run(receiver, journal, loop, id)
-      outcome = await loop.perform(wire, id: id, receiver: receiver)
-      checkpoints.finish()
-      await keeping
-    } else {
-      outcome = await loop.perform(wire, id: id, receiver: receiver)
-    }
+    checkpoints.attach(receiver)
+    let outcome = await loop.perform(wire, id: id, receiver: receiver)
+    await checkpoints.finish()
     core.setInterrupt(nil)
     receiver.close()
     takeOver(receiver, into: &course)
