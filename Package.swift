@@ -78,7 +78,11 @@ let package = Package(
     .testTarget(
       name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: strict),
     .testTarget(
-      name: "TransferEngineTests", dependencies: ["TransferEngine", "TestSupport"],
+      name: "TransferEngineTests",
+      dependencies: [
+        "TransferEngine", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),

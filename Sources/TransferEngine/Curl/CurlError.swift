@@ -3,6 +3,9 @@ import Glibc
 
 /// libcurl's result codes in the engine's words; the one place that knows them (`libcurl-errors(3)`).
 enum CurlError {
+  /// libcurl's own limit for one line of a head (`CURL_MAX_HTTP_HEADER`).
+  static let maximumLine = 100 * 1024
+
   /// - Parameters:
   ///   - systemError: `CURLINFO_OS_ERRNO`, the reason of a failed connect.
   ///   - received: body bytes that arrived.
@@ -37,14 +40,16 @@ enum CurlError {
       CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
       return .connection(.tls(host: host, reason: text, isTransient: false))
     case CURLE_SSL_SHUTDOWN_FAILED: return .connection(.broken(text))
-    case CURLE_BAD_CONTENT_ENCODING: return .response(.undecodable(text))
+    // Receivers report their own failures; a write error that is not theirs comes from libcurl's decoder, for bytes
+    // after the end of a gzip stream.
+    case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return .response(.undecodable(text))
     case CURLE_WEIRD_SERVER_REPLY: return .response(.malformed(text))
     case CURLE_FILESIZE_EXCEEDED: return .response(.invalidContentLength("too large"))
     case CURLE_TOO_MANY_REDIRECTS: return .redirect(.tooMany(limit: 0))
     case CURLE_OUT_OF_MEMORY:
       return .transport(code: Int(code.rawValue), message: "libcurl ran out of memory", isTransient: true)
     case CURLE_ABORTED_BY_CALLBACK: return .cancelled
-    case _ where code.rawValue == TRANSFER_TOO_LARGE_CODE: return .response(.headTooLarge(limit: 0))
+    case _ where code.rawValue == TRANSFER_TOO_LARGE_CODE: return .response(.headTooLarge(limit: maximumLine))
     default:
       return .transport(code: Int(code.rawValue), message: "libcurl: \(text)", isTransient: false)
     }

@@ -26,8 +26,8 @@ public struct ResponseHead: Sendable, Equatable {
   /// - Throws: for two lengths that differ, and for anything but digits that fit 63 bits (RFC 9110 §8.6).
   public func contentLength() throws(TransferError) -> Int64? {
     var length: Int64?
-    for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",") }) {
-      let digits = value.filter { $0 != " " && $0 != "\t" }
+    for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) }) {
+      let digits = value.trimmingBlanks()
       guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int64(digits) else {
         throw .response(.invalidContentLength(String(value.prefix(40))))
       }
@@ -106,6 +106,17 @@ struct ResponseHeadParser {
     return ResponseHead(
       status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, version: String(parts[0]),
       reason: parts.count > 2 ? String(parts[2]) : "")
+  }
+}
+
+extension StringProtocol {
+  /// Without the blanks and tabs around it (`OWS`, RFC 9110 §5.6.3); those within stay.
+  func trimmingBlanks() -> SubSequence {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+      return self[endIndex...]
+    }
+    return self[first...last]
   }
 }
 

@@ -1,5 +1,6 @@
 import CCurl
 import HTTPTypes
+import Synchronization
 
 /// The only door to libcurl: an actor that lives on `CurlExecutor`'s thread. One attempt is one call of `perform`.
 actor TransferLoop {
@@ -30,7 +31,7 @@ actor TransferLoop {
   func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async -> TransferOutcome {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        guard !Task.isCancelled else {
+        guard !Task.isCancelled, !id.isCancelled else {
           continuation.resume(returning: .cancelled)
           return
         }
@@ -110,7 +111,14 @@ struct TransferID: Hashable, Sendable {
   private let value: ObjectIdentifier
   private let anchor: Anchor
 
-  private final class Anchor: Sendable {}
+  private final class Anchor: Sendable {
+    let isCancelled = Atomic(false)
+  }
+
+  /// The transfer must not begin: what ends one that has not begun, where `TransferLoop.cancel` finds nothing.
+  func cancel() { anchor.isCancelled.store(true, ordering: .releasing) }
+
+  var isCancelled: Bool { anchor.isCancelled.load(ordering: .acquiring) }
 
   init() {
     anchor = Anchor()

@@ -4,12 +4,12 @@ import FoundationEssentials
 enum RetryAfter {
   /// The time to wait from `now`; `nil` for garbage and negative numbers. A date in the past is no wait at all.
   static func delay(from value: String, now: Date) -> Duration? {
-    let text = value.filter { $0 != " " || value.contains(",") }
+    let text = value.trimmingBlanks()
     if !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) {
       // More digits than fit mean "very long"; the policy caps it.
       return .seconds(min(Int64(text) ?? .max, 366 * 86400))
     }
-    guard let date = HTTPDate.parse(value) else { return nil }
+    guard let date = HTTPDate.parse(String(text)) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))
   }
 }

@@ -80,6 +80,14 @@ public enum TransferError: Error, Sendable {
 }
 
 extension TransferError {
+  /// What a hook threw. Its own `.cancelled` is a failure of the hook: this request was not cancelled.
+  static func of(_ hook: Hook, _ error: any Error) -> TransferError {
+    switch error as? TransferError {
+    case .cancelled?, nil: .hook(hook, error)
+    case let error?: error
+    }
+  }
+
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {

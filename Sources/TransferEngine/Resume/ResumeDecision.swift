@@ -100,7 +100,9 @@ enum ResumeDecision: Equatable, Sendable {
     if let limit = total ?? storedTotal, last >= limit {
       return .nextRung(reason: "the server sent a part beyond the file's end")
     }
-    guard question.overlap == 0 || last - first + 1 >= question.overlap else {
+    // Nothing beyond the overlap, and it is not the end: asking on would bring the same again and again.
+    let length = last - first + 1
+    guard question.overlap == 0 || length > question.overlap || length == question.overlap && total == last + 1 else {
       return .nextRung(reason: "the server sent less than was asked for")
     }
     return .append(overlap: question.overlap, total: total ?? storedTotal)

@@ -8,10 +8,8 @@ extension DownloadPipeline {
     if let head = course.head {
       do {
         for validation in validations { try validation(plan.request, head) }
-      } catch let error as TransferError {
-        throw error
       } catch {
-        throw .hook(.validation, error)
+        throw .of(.validation, error)
       }
     }
     try await verify(&course, part)
@@ -67,6 +65,7 @@ extension DownloadPipeline {
     request.method = .head
     request.headers[.acceptEncoding] = "identity"
     let response = await session.request(request)
+    if Task.isCancelled { throw .cancelled }
     guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
       let length = try? head.contentLength()
     else { return }
@@ -118,6 +117,10 @@ extension Session {
       await self.performData(request, core, interceptor: nil)
     }
     core.resume()
-    return await core.value()
+    return await withTaskCancellationHandler {
+      await core.value()
+    } onCancel: {
+      core.cancel()
+    }
   }
 }

@@ -28,20 +28,24 @@ struct DownloadPipeline: Sendable {
   func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> DownloadResponse {
     var course = Course(resumeData: resumeData)
     var retries = 0
+    var furthest: Int64 = 0
     while true {
-      let before = course.received
       do throws(TransferError) {
         let path = try await attempt(&course, interceptor)
         session.notify(core.id, .finish)
         return response(course, .success(path))
       } catch {
         await saveWhatIsThere(&course)
+        // Progress of the file, not of bytes: fetching the same ones for ever is none.
+        if course.onDisk > furthest + DownloadReceiver.unrecordedLimit / 16 {
+          retries = 0
+          furthest = course.onDisk
+        }
         if error.isCancellation, !Task.isCancelled {
           // Suspended, not cancelled: go on from the resume data after resume().
           await core.waitWhileSuspended()
           if !Task.isCancelled { continue }
         }
-        if course.received > before + DownloadReceiver.unrecordedLimit / 16 { retries = 0 }
         guard !Task.isCancelled,
           let next = await session.retryDelay(plan.request, interceptor, dueTo: error, retryCount: retries)
         else { return failed(course, Task.isCancelled ? .cancelled : error) }
@@ -157,11 +161,19 @@ struct DownloadPipeline: Sendable {
     _ course: inout Course, _ request: TransferRequest, _ directory: Directory
   ) async throws(TransferError) {
     var ladder = Self.ladder(course)
+    var request = request
     var isDecoding = false
     while true {
       let onDiskBefore = course.onDisk
-      let ending = try await ask(
-        &course, request, directory, question: ladder.question, isDecoding: isDecoding)
+      let ending: DownloadReceiver.Ending
+      do throws(TransferError) {
+        ending = try await ask(
+          &course, request, directory, question: ladder.question, isDecoding: isDecoding)
+      } catch .response(.unrequestedPartialContent) where request.headers[.cacheControl] != "no-cache" {
+        // A broken cache answered: ask once more, past it (RFC 9111 §5.2.1.4).
+        request.headers[.cacheControl] = "no-cache"
+        continue
+      }
       switch ending {
       case .body:
         guard let total = course.total, course.onDisk < total else { return }
@@ -227,7 +239,10 @@ struct DownloadPipeline: Sendable {
       part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
     course.origin = request.url.origin
-    core.setInterrupt { Task { await loop.cancel(id) } }
+    core.setInterrupt {
+      id.cancel()
+      Task { await loop.cancel(id) }
+    }
     session.notify(core.id, .send(request))
     let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
     checkpoints.attach(receiver)
@@ -242,7 +257,8 @@ struct DownloadPipeline: Sendable {
     case .failed(let error, _, let metrics):
       course.metrics.append(metrics)
       session.notify(core.id, .gatherMetrics(metrics))
-      throw Self.explained(error, course)
+      // What the status says counts, even if the error page broke off.
+      throw receiver.refusal ?? Self.explained(error, course)
     case .finished(_, let metrics):
       course.metrics.append(metrics)
       session.notify(core.id, .gatherMetrics(metrics))

@@ -31,7 +31,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
       let name = bad == " " ? "a blank" : "a control character"
       throw .invalidURL(Self.shown(text), reason: "it contains \(name)")
     }
-    guard text.firstRange(of: "://") != nil else {
+    guard Self.authority(in: text) != nil, !text.hasPrefix("/") else {
       throw .invalidURL(Self.shown(text), reason: "it has no scheme, like https://")
     }
     try self.init(parsing: text, relativeTo: nil, flags: CURLU_NON_SUPPORT_SCHEME)
@@ -55,7 +55,8 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
       throw .invalidURL(Self.shown(text), reason: "it has no scheme")
     }
     guard let defaultPort = Self.schemes[scheme] else { throw .unsupportedScheme(scheme) }
-    guard let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty else {
+    // libcurl skips a third slash and takes the path's first segment for the host, where others see no host at all.
+    guard Self.authority(in: text)?.first != "/", let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty else {
       throw .invalidURL(Self.shown(text), reason: "it has no host")
     }
     if let user = Self.part(handle, CURLUPART_USER, decoding: true) {
@@ -75,6 +76,17 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     self.host = host.lowercased()
     port = Self.part(handle, CURLUPART_PORT).flatMap { Int($0) } ?? defaultPort
     path = Self.part(handle, CURLUPART_PATH) ?? "/"
+  }
+
+  /// What follows `scheme://` or a leading `//`, to the text's end; `nil` where it names no host.
+  private static func authority(in text: String) -> Substring? {
+    guard let slashes = text.firstRange(of: "//") else { return nil }
+    let before = text[..<slashes.lowerBound]
+    let isScheme = { (name: Substring) in
+      name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    }
+    guard before.isEmpty || before.last == ":" && isScheme(before.dropLast()) else { return nil }
+    return text[slashes.upperBound...]
   }
 
   private static func part(_ handle: OpaquePointer, _ part: CURLUPart, decoding: Bool = false) -> String? {

@@ -11,10 +11,8 @@ extension Session {
       guard let hook else { continue }
       do {
         request = try await hook.adapt(request, for: self)
-      } catch let error as TransferError {
-        throw error
       } catch {
-        throw .hook(.adapter, error)
+        throw .of(.adapter, error)
       }
     }
     return request

@@ -44,4 +44,18 @@ import Testing
     #expect(steps[1] == .finished(ResponseHead(status: 200, reason: "OK")))
     #expect(steps[3] == .reading)
   }
+
+  @Test("a length is read in one way or not at all")
+  func contentLength() throws {
+    for (values, length) in [([" 12 "], 12), (["12, 12"], 12), (["12", "12"], 12), ([], nil)] as [([String], Int64?)] {
+      #expect(try Self.head(lengths: values).contentLength() == length)
+    }
+    for values in [["12 34"], ["12", "13"], ["-1"], ["+1"], [""], ["1e3"], ["9223372036854775808"], ["12,"]] {
+      #expect(throws: TransferError.self) { try Self.head(lengths: values).contentLength() }
+    }
+  }
+
+  private static func head(lengths: [String]) -> ResponseHead {
+    ResponseHead(status: 200, headers: HTTPFields(lengths.map { HTTPField(name: .contentLength, value: $0) }))
+  }
 }

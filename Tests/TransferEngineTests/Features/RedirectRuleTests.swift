@@ -30,6 +30,11 @@ import Testing
     #expect(try next(302, location, from: request("http://a.test/dir/file")).url.string == expected)
   }
 
+  @Test("a Location without a host is refused, not guessed at", arguments: ["http:///x", "///x", "http://"])
+  func noHost(_ location: String) throws {
+    #expect(throws: TransferError.self) { try next(302, location, from: request("http://a.test/")) }
+  }
+
   @Test(
     "another scheme, host or port gets nothing that was meant for the first",
     arguments: ["http://b.test/", "http://a.test:8080/", "https://a.test/"])

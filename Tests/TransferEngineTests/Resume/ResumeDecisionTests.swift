@@ -48,6 +48,9 @@ import Testing
       testDescription: "206 to a probe, shorter than the overlap", status: 206,
       fields: [("Content-Range", "bytes 900-950/5000")], question: probing, outcome: .nextRung),
     Row(
+      testDescription: "206 to a probe, the overlap and no more", status: 206,
+      fields: [("Content-Range", "bytes 900-999/5000")], question: probing, outcome: .nextRung),
+    Row(
       testDescription: "206 that starts before N", status: 206, fields: [("Content-Range", "bytes 500-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(

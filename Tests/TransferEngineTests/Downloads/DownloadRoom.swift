@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+/// A directory and a session for one test's downloads of `file.bin`.
+final class DownloadRoom: Sendable {
+  let directory: TemporaryDirectory
+  let session: Session
+
+  init(_ session: Session = Session()) throws {
+    directory = try TemporaryDirectory()
+    self.session = session
+  }
+
+  static let name = "file.bin"
+  var path: String { directory.path(Self.name) }
+
+  func download(
+    _ request: TransferRequest, session: Session? = nil, to path: String? = nil, options: DownloadOptions = [],
+    resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,
+    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil,
+    validations: [Validation] = []
+  ) throws -> DownloadRequest {
+    (session ?? self.session).download(
+      request, to: try DownloadDestination(path: path ?? self.path), options: options, resumingWith: data,
+      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor,
+      validations: validations)
+  }
+
+  func download(
+    _ server: LoopbackServer, _ target: String = "/file.bin", options: DownloadOptions = [],
+    resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [],
+    interceptor: (any RequestInterceptor)? = nil
+  ) throws -> DownloadRequest {
+    try download(
+      .of(server, target), options: options, resumingWith: data, expecting: digests, interceptor: interceptor)
+  }
+
+  func names() throws -> [String] { try directory.names() }
+
+  /// The part file's size; `nil` where there is not exactly one.
+  var partSize: Int64? {
+    guard let names = try? directory.names().filter({ $0.hasSuffix(".part") }), names.count == 1 else { return nil }
+    return FileFacts(directory.path(names[0]))?.size
+  }
+
+  /// The file is there, whole, under its name, and nothing else is.
+  func expectOnly(_ payload: Payload, _ location: SourceLocation = #_sourceLocation) throws {
+    #expect(try names() == [Self.name], sourceLocation: location)
+    #expect(try sha256(ofFile: path) == payload.sha256, sourceLocation: location)
+  }
+
+  /// The bytes of the one part file are the payload's first ones.
+  func expectPart(_ data: ResumeData?, holds count: Int64, of payload: Payload) throws {
+    let data = try #require(data)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: directory.path(data.partialFile.name)))
+    #expect(Int64(bytes.count) == count)
+    #expect(bytes == payload.bytes(0..<count))
+  }
+}
+
+extension TransferRequest {
+  static func of(
+    _ server: LoopbackServer, _ target: String = "/file.bin", headers: HTTPFields = [:],
+    stallTimeout: Duration = .seconds(20)
+  ) throws -> TransferRequest {
+    TransferRequest(url: try RequestURL(server.url(target)), headers: headers, stallTimeout: stallTimeout)
+  }
+}
+
+extension DownloadResponse {
+  var isSuccess: Bool { error == nil }
+}
+
+/// What `lstat` says of a path; `nil` where nothing stands.
+struct FileFacts {
+  let size: Int64
+  let mode: mode_t
+  let isLink: Bool
+  let inode: UInt64
+
+  init?(_ path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return nil }
+    size = Int64(status.st_size)
+    mode = status.st_mode & 0o7777
+    isLink = status.st_mode & S_IFMT == S_IFLNK
+    inode = UInt64(status.st_ino)
+  }
+}
+
+/// Retries at once, so many times.
+extension RequestInterceptor where Self == RetryPolicy {
+  static func atOnce(_ limit: Int) -> RetryPolicy { RetryPolicy(retryLimit: limit, exponentialBackoffScale: 0) }
+}
+
+/// Keeps what happened.
+final class EventRecorder: EventMonitor {
+  let events = Watched<[RequestEvent]>([])
+
+  func request(_ id: RequestID, did event: RequestEvent) { events.mutate { $0.append(event) } }
+
+  var refusals: [String] {
+    events.value.compactMap { if case .refuseToResume(let reason) = $0 { reason } else { nil } }
+  }
+}

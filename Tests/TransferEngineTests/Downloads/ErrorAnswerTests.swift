@@ -1,0 +1,138 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct ErrorAnswerTests {
+  static let payload = Payload(size: 400_000)
+  static let statuses = [204, 300, 304, 400, 401, 403, 404, 405, 407, 410, 429, 451, 500, 501, 502, 503, 504]
+
+  private static func behaviour(_ status: Int, on when: When = .always) -> FileBehaviour {
+    let file = FileBehaviour.file(payload)
+    return [204, 304].contains(status) ? file.empty(status, on: when) : file.failing(status, on: when)
+  }
+
+  @Test("an error page is no file, and replaces none", arguments: statuses)
+  func fresh(_ status: Int) async throws {
+    let server = try LoopbackServer(Self.behaviour(status))
+    let room = try DownloadRoom()
+    try room.directory.file(DownloadRoom.name, text: "good")
+    let response = try await room.download(server, options: .removePreviousFile).response()
+    #expect(response.error?.status == status)
+    #expect(response.error?.isTransient == [429, 500, 502, 503, 504].contains(status))
+    #expect(response.head?.status == status)
+    #expect(response.resumeData == nil)
+    #expect(try room.names() == [DownloadRoom.name])
+    #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "good")
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("an error page leaves the bytes that are there, and they are gone on from later", arguments: statuses)
+  func onResume(_ status: Int) async throws {
+    let server = try LoopbackServer(Self.behaviour(status, on: .at(1)).dropping(after: 150_000))
+    let room = try DownloadRoom()
+    var data: Data?
+    for _ in 0..<2 {
+      let response = try await room.download(server, resumingWith: data).response()
+      try room.expectPart(response.resumeData, holds: 150_000, of: Self.payload)
+      data = response.resumeData?.encoded()
+      #expect(response.bytesOnDisk == 150_000)
+    }
+    let last = try await room.download(server, resumingWith: data).response()
+    #expect(last.isSuccess)
+    #expect(last.resumedFrom == 150_000)
+    #expect(server.requests.map(\.range) == [nil, "150000-", "150000-"])
+    try room.expectOnly(Self.payload)
+  }
+
+  @Test("an error page that breaks off or never ends is still that error", arguments: [404, 503])
+  func brokenPage(_ status: Int) async throws {
+    let page = String(repeating: "x", count: 5000)
+    for behaviour in [
+      FileBehaviour.file(Self.payload).failing(status, body: page).dropping(after: 100, on: .always),
+      .file(Self.payload).failing(status, body: page).dropping(after: 100, on: .always, by: .reset),
+      .file(Self.payload).endlessError(status),
+    ] {
+      let server = try LoopbackServer(behaviour)
+      let room = try DownloadRoom()
+      let response = try await room.download(server).response()
+      #expect(response.error?.status == status, "\(String(describing: response.error))")
+      #expect(try room.names() == [])
+    }
+  }
+
+  @Test("Retry-After stands in the error")
+  func retryAfter() async throws {
+    typealias Row = (FileBehaviour.RetryAfter, ClosedRange<Double>?)
+    let rows: [Row] = [
+      (.seconds(120), 120...120), (.seconds(0), 0...0), (.date(inSeconds: 3600), 3580...3600),
+      (.date(inSeconds: -3600), 0...0), (.text("soon"), nil), (.text("-5"), nil), (.text("1 2"), nil),
+    ]
+    for (field, range) in rows {
+      for status in [429, 503] {
+        let server = try LoopbackServer(.file(Self.payload).failing(status, retryAfter: field))
+        let room = try DownloadRoom()
+        let response = try await room.download(server).response()
+        #expect(response.error?.status == status)
+        let delay = response.error?.retryAfter.map { $0 / .seconds(1) }
+        if let range { #expect(delay.map(range.contains) == true, "\(field): \(String(describing: delay))") }
+        if range == nil { #expect(delay == nil) }
+      }
+    }
+  }
+
+  @Test("503 then 200 is one download for a retrier")
+  func recovers() async throws {
+    let server = try LoopbackServer(.file(Self.payload).failing(503, on: .first(2)))
+    let room = try DownloadRoom()
+    #expect(try await room.download(server, interceptor: .atOnce(2)).response().isSuccess)
+    try room.expectOnly(Self.payload)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test("a login page is a file unless a validation or a digest says no")
+  func loginPage() async throws {
+    let server = try LoopbackServer(.file(Self.payload).page())
+    let room = try DownloadRoom()
+    struct WrongType: Error {}
+    let response = try await room.download(
+      .of(server),
+      validations: [
+        { _, head in if head.headers[.contentType] == "text/html" { throw WrongType() } }
+      ]
+    ).response()
+    guard case .hook(.validation, let error)? = response.error, error is WrongType else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(FileFacts(room.path) == nil)
+    let digest = ExpectedDigest(algorithm: .sha256, hex: Self.payload.sha256)
+    let other = try DownloadRoom()
+    #expect(try await other.download(server, expecting: [digest]).response().error?.isTransient == false)
+    #expect(try other.names() == [])
+  }
+
+  @Test("an answer without a head, as of HTTP/0.9, is an error")
+  func headless() async throws {
+    let server = try LoopbackServer(.file(Self.payload).withoutHead())
+    let room = try DownloadRoom()
+    let response = try await room.download(server).response()
+    guard case .response(.malformed)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(try room.names() == [])
+  }
+
+  @Test(
+    "a status line that is none is an error",
+    arguments: ["HTTP/1.1 banana\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/7.3 200 OK\r\n\r\nx", "\r\n\r\n", "\u{0}\u{1}"])
+  func garbage(_ text: String) async throws {
+    let server = try LoopbackServer(.file(Self.payload).raw(text))
+    let room = try DownloadRoom()
+    let response = try await room.download(server).response()
+    #expect(response.error != nil)
+    #expect(try room.names() == [])
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct PlainDownloadTests {
+  @Test(
+    "a file of any size arrives byte for byte, and nothing is left beside it",
+    arguments: [0, 1, 65536, 1_048_575, 1_048_576, 1_048_577, 20_971_520] as [Int64])
+  func sizes(_ size: Int64) async throws {
+    let payload = Payload(size: size)
+    let server = try LoopbackServer(.file(payload))
+    let room = try DownloadRoom()
+    let request = try room.download(server)
+    let response = await request.response()
+    #expect(try response.result.get() == room.path)
+    #expect(response.bytesReceived == size)
+    #expect(response.bytesOnDisk == size)
+    #expect(response.totalBytes == size)
+    #expect(response.verification == .length)
+    #expect(response.resumeData == nil)
+    #expect(request.progress == TransferProgress(completed: size, total: size))
+    #expect(request.state == .finished)
+    try room.expectOnly(payload)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("5 GiB of offsets: a range beyond 2³² is asked for and written where it belongs")
+  func beyond32Bits() async throws {
+    // A sparse part file stands for the first 5 GiB; only the last bytes cross the wire.
+    let payload = Payload(size: 5 << 30)
+    let tail: Int64 = 100_000
+    let server = try LoopbackServer(.file(payload))
+    let room = try DownloadRoom()
+    let part = try PartialFile.create(in: .open(room.directory.path, creating: false), name: "sparse.part")
+    try part.truncate(to: payload.size - tail)
+    var data = ResumeData(
+      url: server.url("/file.bin"), validators: Validators(etag: "\"\(payload.name)\""), totalBytes: payload.size,
+      partialFile: .init(
+        directory: room.directory.path, name: part.name, identity: part.identity, finalName: DownloadRoom.name),
+      checkpointBytes: payload.size - tail, bootID: BootID.current)
+    data.refusals = 0
+    let response = try await room.download(server, resumingWith: data.encoded()).response()
+    #expect(response.isSuccess)
+    #expect(response.resumedFrom == payload.size - tail)
+    #expect(FileFacts(room.path)?.size == payload.size)
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: room.path))
+    try file.seek(toOffset: UInt64(payload.size - tail))
+    #expect(try file.readToEnd() == payload.bytes(payload.size - tail..<payload.size))
+  }
+
+  @Test("nothing stands under the destination's name before the file is whole", arguments: [false, true])
+  func nothingEarly(hasOldFile: Bool) async throws {
+    let payload = Payload(size: 1 << 20)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(.file(payload).holding(after: 700_000, reached: reached, until: proceed))
+    let room = try DownloadRoom()
+    if hasOldFile { try room.directory.file(DownloadRoom.name, text: "old") }
+    let arrived = Watched<Int64>(0)
+    let request = try room.download(server, options: .removePreviousFile)
+      .downloadProgress { progress in arrived.mutate { $0 = progress.completed } }.resume()
+    try await reached.wait()
+    try await arrived.wait(for: "700000 bytes on the disk") { $0 == 700_000 ? () : nil }
+    #expect(room.partSize == 700_000)
+    let part = try #require(try room.names().first { $0.hasSuffix(".part") })
+    #expect(part.hasPrefix("."))
+    #expect(FileFacts(room.directory.path(part))?.mode == 0o600)
+    if hasOldFile {
+      #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "old")
+    } else {
+      #expect(FileFacts(room.path) == nil)
+    }
+    proceed.open()
+    #expect(await request.response().isSuccess)
+    try room.expectOnly(payload)
+  }
+
+  @Test("a finished file has what the umask leaves of 0666")
+  func mode() async throws {
+    let server = try LoopbackServer(.file(size: 10))
+    let room = try DownloadRoom()
+    #expect(try await room.download(server).response().isSuccess)
+    let created = open(room.directory.path("other"), O_CREAT | O_WRONLY | O_CLOEXEC, 0o666)
+    close(created)
+    #expect(FileFacts(room.path)?.mode == FileFacts(room.directory.path("other"))?.mode)
+  }
+
+  @Test("the response names the file where that was asked for")
+  func namedByResponse() async throws {
+    let server = try LoopbackServer(.file(size: 10).contentDisposition("attachment; filename=\"../../%2fetc/x.txt\""))
+    let room = try DownloadRoom()
+    let destination = DownloadDestination(directory: room.directory.path, name: "fallback", isNamedByResponse: true)
+    let response = await room.session.download(try .of(server), to: destination).response()
+    #expect(try response.result.get() == room.directory.path("x.txt"))
+    #expect(try room.names() == ["x.txt"])
+  }
+
+  @Test("200 downloads at once, twice, over connections that are kept")
+  func many() async throws {
+    let payload = Payload(size: 30_000)
+    let server = try LoopbackServer(.file(payload))
+    let room = try DownloadRoom()
+    for round in 0..<2 {
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<200 {
+          let path = room.directory.path("\(round)-\(number)")
+          let request = try room.download(.of(server, "/\(number)"), to: path)
+          group.addTask {
+            guard await request.response().isSuccess else { return false }
+            return try sha256(ofFile: path) == payload.sha256
+          }
+        }
+        for try await isGood in group { #expect(isGood) }
+      }
+    }
+    #expect(try room.names().count == 400)
+    #expect(server.requests.count == 400)
+    #expect(server.requests.contains { $0.indexOnConnection > 0 })
+    #expect(server.counters.bodyBytesSent == 400 * payload.size)
+  }
+}
