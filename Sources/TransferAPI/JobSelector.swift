@@ -11,6 +11,7 @@ extension JobSelector: Codable {
 
   /// - Throws: `WireError` unless exactly one field is there.
   public init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownFields(besides: CodingKeys.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     guard container.allKeys.count == 1, let key = container.allKeys.first else {
       throw WireError("a selector has exactly one of ids, batch, state and all")

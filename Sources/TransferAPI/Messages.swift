@@ -102,6 +102,17 @@ public struct JobChange: Codable, Equatable, Sendable {
     self.limitRate = limitRate
     self.url = url
   }
+
+  private enum CodingKeys: String, CodingKey { case priority, limitRate, url }
+
+  /// - Throws: `WireError` for an unknown field: a misspelt one must not look done.
+  public init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownFields(besides: CodingKeys.self)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    priority = try container.decodeIfPresent(Int.self, forKey: .priority)
+    limitRate = try container.decodeIfPresent(Int64.self, forKey: .limitRate)
+    url = try container.decodeIfPresent(String.self, forKey: .url)
+  }
 }
 
 /// One page of `GET /v1/jobs`, ordered by id.

@@ -40,19 +40,9 @@ extension NewJob: Codable {
     case stallTimeout
   }
 
-  private struct AnyKey: CodingKey {
-    var stringValue: String
-    var intValue: Int? { nil }
-    init(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
-  }
-
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
-    for key in try decoder.container(keyedBy: AnyKey.self).allKeys
-    where CodingKeys(stringValue: key.stringValue) == nil {
-      throw WireError("unknown field \"\(key.stringValue)\"")
-    }
+    try decoder.refuseUnknownFields(besides: CodingKeys.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     guard
       let source = try container.decodeIfPresent(String.self, forKey: .source)

@@ -29,8 +29,10 @@ public enum WireCoding {
   }
 
   /// `2026-11-21T04:17:09.000Z`
+  ///
+  /// To the nearest millisecond: the formatter cuts off, and a time that was read and written again would lose one.
   public static func rfc3339(_ date: Date) -> String {
-    date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    date.addingTimeInterval(0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 
   /// Reads both `…:09Z` and `…:09.123Z`; `nil` otherwise.
@@ -57,4 +59,20 @@ public enum WireCoding {
   private static func path(_ context: DecodingError.Context) -> String {
     context.codingPath.map(\.stringValue).joined(separator: ".")
   }
+}
+
+extension Decoder {
+  /// - Throws: `WireError` for a field of an object that has no case in `known`.
+  func refuseUnknownFields<Key: CodingKey>(besides known: Key.Type) throws {
+    for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
+      throw WireError("unknown field \"\(key.stringValue)\"")
+    }
+  }
+}
+
+private struct AnyKey: CodingKey {
+  var stringValue: String
+  var intValue: Int? { nil }
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
 }

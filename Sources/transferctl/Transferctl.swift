@@ -12,6 +12,7 @@ struct Transferctl: AsyncParsableCommand {
       3 daemon unreachable, 4 no such job or batch, 5 permission denied, 6 not allowed in the job's state, \
       64 usage, 73 cannot create the destination, 124 timed out, 130 interrupted.
       """,
+    version: "transferctl \(Version.current)",
     subcommands: [
       Add.self, Status.self, Show.self, Events.self, Watch.self, Wait.self,
       Pause.self, Resume.self, Cancel.self, Retry.self, Remove.self, SetCommand.self,

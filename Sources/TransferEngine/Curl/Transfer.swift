@@ -45,7 +45,7 @@ final class Transfer {
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
-    handle.set(CURLOPT_BUFFERSIZE, 256 * 1024)
+    handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
     handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s

@@ -93,7 +93,9 @@ struct JobBoard: Sendable {
       guard let error = entry.error else { return "job \(id) failed" }
       return "job \(id) failed: \(error.message) (\(error.code))"
     case .cancelled: return "job \(id) was cancelled"
-    case .completed: return "job \(id) completed: \(entry.name) (\(HumanNumbers.size(entry.bytesDone)))"
+    case .completed:
+      let size = entry.bytesTotal == nil ? "" : " (\(HumanNumbers.size(entry.bytesDone)))"
+      return "job \(id) completed: \(entry.name)\(size)"
     case .queued, .running, .retrying, .paused: return "job \(id) is \(state.rawValue)"
     }
   }

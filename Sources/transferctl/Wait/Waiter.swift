@@ -14,6 +14,8 @@ actor Waiter {
   private let display: ProgressDisplay
   private var board = JobBoard()
   private var hasSeen = false
+  /// Of more jobs than these the end of each is told as it is known: a question a job would cost too much.
+  private static let describedJobs = 100
 
   init(_ target: WaitTarget, connection: Connection, display: ProgressDisplay = .standardError()) {
     self.target = target
@@ -99,6 +101,10 @@ actor Waiter {
       if isNew, event.kind == .changed || event.kind == .removed { return true }
       let state = board.apply(event)
       if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) } }
+      if state == .completed, board.entries.count <= Self.describedJobs {
+        // What ended quickly told no size and perhaps no name before.
+        for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
+      }
       if let state, state.isFinal, let entry = board.entries[event.job] {
         display.announce(event.job, entry, board)
       }

@@ -43,7 +43,8 @@ struct ControlServer: Sendable {
     try await application.runService(gracefulShutdownSignals: [])
   }
 
-  /// Hummingbird's own lines are of no use to the user's journal.
+  /// Hummingbird's own lines are of no use to the user's journal: it calls every orderly stop an error. What
+  /// matters is thrown.
   private var quiet: Logger {
     var logger = logger
     logger.logLevel = .critical

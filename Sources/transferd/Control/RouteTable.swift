@@ -71,18 +71,20 @@ struct RouteTable: HTTPResponder {
         throw Problem(.permission, "this socket is for the user that runs transferd")
       }
       let components = request.uri.path.split(separator: "/").map { $0.removingPercentEncoding ?? String($0) }
-      var otherMethods = false
+      var allowed: [String] = []
       for route in Self.routes {
         guard let parameter = Self.match(route.path, components) else { continue }
         guard route.method == request.method else {
-          otherMethods = true
+          allowed.append(route.method.rawValue)
           continue
         }
         return try await route.handler(ControlRequest(request: request, parameter: parameter), daemon)
       }
-      throw otherMethods
-        ? Problem(.methodNotAllowed, "\(request.method.rawValue) is not for \(request.uri.path)")
-        : Problem(.notFound, "there is nothing at \(request.uri.path)")
+      guard !allowed.isEmpty else { throw Problem(.notFound, "there is nothing at \(request.uri.path)") }
+      var refusal = Reply.problem(
+        Problem(.methodNotAllowed, "\(request.method.rawValue) is not for \(request.uri.path)"))
+      refusal.headers[.allow] = allowed.joined(separator: ", ")  // RFC 9110 §15.5.6
+      return refusal
     } catch let problem as Problem {
       return Reply.problem(problem)
     } catch let error as any HTTPResponseError {

@@ -1,0 +1,187 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite("the control API", .timeLimit(.minutes(2))) struct ControlAPITests {
+  func body(_ daemon: Daemon, _ name: String) -> String {
+    #"{"url":"http://127.0.0.1:9/\#(name)","destination":"\#(daemon.downloads)/\#(name)","paused":true}"#
+  }
+
+  @Test("every route answers curl alone")
+  func routes() async throws {
+    let daemon = try await Daemon()
+    let added = try await daemon.curl("/v1/jobs", "-d", body(daemon, "a"))
+    #expect(added.status == 201 && added.head.contains("location: /v1/jobs/1") && added.json["id"] as? Int == 1)
+    _ = try await daemon.addPaused("b", "--batch", "n")
+    #expect(try await daemon.curl("/v1/jobs/1").json["state"] as? String == "paused")
+    #expect(try await daemon.curl("/v1/jobs/1", "-X", "PATCH", "-d", #"{"priority":7}"#).json["priority"] as? Int == 7)
+    for (verb, state) in [("cancel", "cancelled"), ("retry", "queued"), ("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")] {
+      let answer = try await daemon.curl("/v1/jobs/1:\(verb)", "-X", "POST")
+      #expect(answer.status == 200, "\(verb): \(answer.body)")
+      if state != "queued" { #expect(answer.json["state"] as? String == state, "\(verb)") }
+    }
+    for verb in ["pause", "resume", "cancel", "retry", "remove"] {
+      let answer = try await daemon.curl("/v1/jobs:\(verb)", "-d", #"{"state":"failed"}"#)
+      #expect(answer.status == 200 && answer.json["changed"] as? Int == 0, "\(verb): \(answer.body)")
+    }
+    #expect(try await daemon.curl("/v1/jobs:pause", "-d", #"{"ids":[2]}"#).json["changed"] as? Int == 1)
+    #expect(try await daemon.curl("/v1/batches").body.contains(#""name":"n""#))
+    #expect(try await daemon.curl("/v1/batches/n").status == 200)
+    #expect(try await daemon.curl("/v1/stats").json["pid"] as? Int == daemon.pid.map(Int.init))
+    #expect(try await daemon.curl("/healthz").body == "ok\n")
+    #expect(try await daemon.curl("/metrics").body.contains(#"transferd_jobs{state="paused"} 1"#))
+    #expect(try await daemon.curl("/v1/export").body.contains(#""state":"paused""#))
+    #expect(try await daemon.curl("/v1/jobs/1", "-X", "DELETE").status == 204)
+    #expect(try await daemon.curl("/v1/jobs/1").status == 404)
+  }
+
+  @Test("refusals are problem+json with a stable code")
+  func problems() async throws {
+    let daemon = try await Daemon()
+    _ = try await daemon.addPaused("a")
+    try await daemon.ctl("cancel", "1")
+    try daemon.directory.file("downloads/there")
+    let table: [(String, [String], Int, String)] = [
+      ("/nothing", [], 404, "not-found"), ("/v1/jobs/99", [], 404, "not-found"), ("/v1/jobs/x", [], 404, "not-found"),
+      ("/v1/jobs/1:fly", ["-X", "POST"], 404, "not-found"), ("/v1/batches/none", [], 404, "not-found"),
+      ("/v1/jobs?batch=none", [], 404, "not-found"), ("/v1/jobs", ["-X", "PUT"], 405, "method-not-allowed"),
+      ("/v1/stats", ["-X", "DELETE"], 405, "method-not-allowed"), ("/v1/jobs/1", ["-X", "POST"], 405, "method-not-allowed"),
+      ("/v1/jobs/1:pause", ["-X", "POST"], 409, "not-allowed"), ("/v1/jobs?limit=0", [], 400, "invalid"),
+      ("/v1/jobs?state=odd", [], 400, "invalid"), ("/v1/jobs?after=x", [], 400, "invalid"),
+      ("/v1/events?since=-1", [], 400, "invalid"), ("/v1/jobs", ["-d", ""], 400, "invalid"),
+      ("/v1/jobs", ["-d", "x"], 400, "invalid"), ("/v1/jobs", ["-d", "[]"], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"ftp://h/x","destination":"/tmp/x"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"x"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/../x"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/a\u0000b"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","color":1}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"A":"b\r\nC: d"}}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"Host":"b"}}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","limitRate":0}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/there"}"#], 409, "destination-exists"),
+      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/no/x"}"#], 422, "destination-missing"),
+      // A misspelt field once looked done.
+      ("/v1/jobs/1", ["-X", "PATCH", "-d", #"{"priorty":4}"#], 400, "invalid"),
+      ("/v1/jobs:pause", ["-d", "{}"], 400, "invalid"), ("/v1/jobs:pause", ["-d", #"{"ids":[1],"all":true}"#], 400, "invalid"),
+      ("/v1/jobs:cancel", ["-d", #"{"all":true,"except":[1]}"#], 400, "invalid"),
+    ]
+    for (path, arguments, status, code) in table {
+      let result = try await daemon.curlLaunch(path, ["-i", "--max-time", "20"] + arguments).run().stdout
+      let head = result.prefix(600).lowercased()
+      #expect(head.hasPrefix("http/1.1 \(status) "), "\(path) \(arguments): \(result)")
+      #expect(head.contains("content-type: application/problem+json"))
+      #expect(result.contains(#""code":"\#(code)""#), "\(path) \(arguments): \(result)")
+      // RFC 9110 §15.5.6
+      #expect(status != 405 || head.contains("\nallow: "), "\(result)")
+    }
+    #expect(try await daemon.jobs().map(\.state) == ["cancelled"])
+  }
+
+  @Test("pages follow one another by key, whatever is removed in between")
+  func pages() async throws {
+    let daemon = try await Daemon()
+    let list = (1...7).map { "http://127.0.0.1:9/\($0)\n" }.joined()
+    _ = try await daemon.run(["add", "-i", "-", "--paused"], input: Data(list.utf8))
+    var (ids, after): ([Int], Int?) = ([], 0)
+    while let last = after {
+      let page = try await daemon.curl("/v1/jobs?limit=3&after=\(last)").json
+      ids += (page["jobs"] as? [[String: Any]] ?? []).compactMap { $0["id"] as? Int }
+      after = page["next"] as? Int
+      if last == 0 { try await daemon.ctl("remove", "3", "4") }
+    }
+    #expect(ids == [1, 2, 3, 5, 6, 7])
+  }
+
+  @Test("jobs:batch answers a line for a line; bad ones do not hinder the others")
+  func batch() async throws {
+    let daemon = try await Daemon()
+    var lines = Data((body(daemon, "a") + "\n").utf8)
+    lines += Data([0xFF, 0xFE, 0x0A]) + Data("{\"url\":\n\n[]\n".utf8)
+    lines += Data(repeating: UInt8(ascii: "x"), count: 10_000_000) + Data([0x0A])
+    lines += Data(body(daemon, "b").utf8)  // half a line: no newline at the end
+    let answer = try await daemon.curl("/v1/jobs:batch", "--data-binary", "@-", input: lines)
+    let results = answer.body.split(separator: "\n").compactMap {
+      (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
+    }
+    #expect(answer.status == 200 && answer.head.contains("application/x-ndjson"))
+    #expect(results.map { $0["line"] as? Int } == [1, 2, 3, 5, 6, 7], "\(answer.body)")
+    #expect(results.map { $0["id"] as? Int } == [1, nil, nil, nil, nil, 2])
+    #expect((results[4]["error"] as? [String: Any])?["code"] as? String == "too-large")
+    #expect(daemon.residentBytes < 150 << 20)
+    #expect(try await daemon.curl("/healthz").status == 200)
+  }
+
+  @Test("a client that is cut off in the middle of a line leaves the daemon unharmed")
+  func halfLine() async throws {
+    let daemon = try await Daemon()
+    for text in ["POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"url\":", "GET /v1/jo", "\u{0}\u{1}\r\n\r\n"] {
+      let client = try UnixClient(daemon.socketPath)
+      client.send(text)
+      client.close()
+    }
+    #expect(try await daemon.curl("/v1/jobs").status == 200)
+    #expect(try await daemon.jobs().isEmpty)
+  }
+
+  @Test("the event stream goes on after Last-Event-ID and misses nothing")
+  func eventStream() async throws {
+    let daemon = try await Daemon()
+    for name in ["a", "b"] { _ = try await daemon.addPaused(name) }
+    let stream = try ChildProcess(daemon.curlLaunch("/v1/events", ["-i", "-H", "Last-Event-ID: 1"]))
+    try await stream.waitForOutput("id: 2\n")
+    _ = try await daemon.addPaused("c")
+    try await stream.waitForOutput("id: 3\n")
+    stream.kill(SIGTERM)
+    let text = try await stream.result().stdout
+    #expect(text.lowercased().contains("content-type: text/event-stream") && !text.contains("id: 1\n"))
+    #expect(text.contains("event: added\ndata: {"))
+    let history = try await daemon.curl("/v1/events?since=1&follow=false").body
+    #expect(history.split(separator: "\n").count == 2)
+  }
+
+  @Test("300 clients that say nothing do not keep others waiting, and leave no descriptor behind")
+  func idleClients() async throws {
+    let daemon = try await Daemon()
+    let before = try descriptors(of: daemon)
+    let clients = try (0..<300).map { _ in try UnixClient(daemon.socketPath) }
+    let result = try await daemon.addPaused("x")
+    #expect(result == "1")
+    #expect(try await daemon.curl("/healthz").body == "ok\n")
+    for client in clients { client.close() }
+    for _ in 0..<500 where try descriptors(of: daemon) > before + 20 { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try descriptors(of: daemon) <= before + 20)
+  }
+
+  private func descriptors(of daemon: Daemon) throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid ?? 0)/fd").count
+  }
+}
+
+/// A bare connection to a Unix socket.
+private final class UnixClient {
+  private var descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard code == 0 else { throw TestSupportError.system(call: "connect to \(path)", code: errno) }
+  }
+
+  func send(_ text: String) { _ = text.utf8CString.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count - 1) } }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+
+  deinit { close() }
+}

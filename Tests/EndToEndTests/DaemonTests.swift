@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("starting and stopping the daemon", .timeLimit(.minutes(2))) struct DaemonTests {
+  @Test("the first command starts the daemon, from an empty environment too, and it outlives the command")
+  func autostart() async throws {
+    let user = try FreshUser()
+    let server = try LoopbackServer(.file(size: 10))
+    let added = try await user.ctl("add", server.url("/x"), "-d", user.downloads, "--wait")
+    #expect(added.status == 0 && added.stdout == "1\n", "\(added.stderr)")
+    #expect(added.isOutputComplete, "the daemon holds none of the command's descriptors")
+    #expect(FileManager.default.fileExists(atPath: user.downloads + "/x"))
+    let pid = try #require(user.daemonPID)
+    #expect(try await user.ctl("daemon", "status").stdout.contains("\(pid)"))
+    #expect(try await user.ctl("daemon", "start").stderr.contains("runs already"))
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+    #expect(kill(pid, 0) != 0 || user.daemonPID == nil || !FileManager.default.fileExists(atPath: user.runtime + "/transferd/transferd.sock"))
+    #expect(try await user.ctl("daemon", "status").status == 3)
+    #expect(try await user.ctl("daemon", "reload").status == 3)
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+    #expect(try await user.ctl("daemon", "start").status == 0)
+    #expect(try await user.ctl("status", "--format", "name").stdout == "1\n")
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+    // A library once called each orderly stop an error.
+    #expect(!(try String(contentsOfFile: user.state + "/transferd.log", encoding: .utf8).contains(" error ")))
+  }
+
+  @Test("programs that start it at once start one")
+  func race() async throws {
+    let user = try FreshUser()
+    let launch = try user.launch(["add", "http://127.0.0.1:9/x", "--paused", "--key", "k", "-d", user.downloads])
+    let results = try await withThrowingTaskGroup(of: ChildProcess.Result.self) { group in
+      for _ in 0..<4 { group.addTask { try await launch.run() } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results.map(\.stdout) == Array(repeating: "1\n", count: 4), "\(results.map(\.stderr))")
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+  }
+
+  @Test("where it may not be started, every command exits with 3 within 2 s")
+  func unreachable() async throws {
+    let user = try FreshUser()
+    let commands = [["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"], ["batch", "ls"], ["export"]]
+    for command in commands {
+      let ways: [([String], [String: String])] = [
+        (["--no-autostart"], [:]), ([], ["TRANSFERCTL_NO_AUTOSTART": "1"]), (["--socket", user.runtime + "/dead"], [:]),
+        ([], ["TRANSFERD_SOCKET": user.runtime + "/dead"]),
+      ]
+      var fastest = Duration.seconds(60)  // the machine may be busy with other tests
+      for (arguments, environment) in ways {
+        let result = try await user.launch(command + arguments, environment: environment).run()
+        #expect(result.status == 3 && result.stdout == "", "\(command + arguments): \(result.stderr)")
+        fastest = min(fastest, result.duration)
+      }
+      #expect(fastest < .seconds(2), "\(command)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: user.state))
+    let version = try await user.ctl("version", "--no-autostart")
+    #expect(version.status == 0 && version.stdout.hasPrefix("transferctl "))
+  }
+
+  @Test("version tells both programs, --version this one")
+  func version() async throws {
+    let daemon = try await Daemon()
+    let lines = try await daemon.ctl("version").lines
+    #expect(lines.count == 2 && lines[0].hasPrefix("transferctl ") && lines[1].hasPrefix("transferd "))
+    var launch = try daemon.ctlLaunch([])
+    launch.arguments = ["--version"]
+    #expect(try await launch.run().lines == [lines[0]])
+  }
+
+  @Test("reload reads the limits anew and keeps them when the file is wrong")
+  func reload() async throws {
+    let daemon = try await Daemon(config: "transferd:\n  maxActive: 3\n")
+    let path = daemon.directory.path("config.yaml")
+    #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 3)
+    try "transferd:\n  maxActive: 5\n".write(toFile: path, atomically: true, encoding: .utf8)
+    #expect(try await daemon.ctl("daemon", "reload").status == 0)
+    #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 5)
+    try "transferd:\n  maxActive: -1\n".write(toFile: path, atomically: true, encoding: .utf8)
+    #expect(try await daemon.ctl("daemon", "reload").status != 0)
+    #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 5)
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("retries and outages", .timeLimit(.minutes(2))) struct OutageTests {
+  /// A URL at whose port nobody listens.
+  static func refusedURL() throws -> String {
+    let server = try LoopbackServer(.file(size: 1))
+    server.stop()
+    return server.url("/x")
+  }
+
+  @Test("a refused connection and a name that does not resolve may pass: the job retries, then fails by --retries")
+  func offline() async throws {
+    let daemon = try await Daemon()
+    for (url, code) in [(try Self.refusedURL(), "connect"), ("http://host.invalid/y", "dns")] {
+      let id = try await daemon.add(url)
+      let failing = try await daemon.finished(daemon.add(url, "--retries", "1", "-o", code))
+      #expect(failing.state == "failed" && failing.attempt == 2 && failing.maxAttempts == 2)
+      #expect(failing.error?.code == code && failing.error?.transient == true && failing.error?.httpStatus == nil)
+      let job = try await daemon.job(id)
+      #expect(["retrying", "running", "queued"].contains(job.state) && job.maxAttempts == 20)
+    }
+  }
+
+  @Test("503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier", arguments: [
+    (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0), (503, .date(inSeconds: 3), 2.0),
+  ])
+  func retryAfter(_ status: Int, _ after: FileBehaviour.RetryAfter, _ least: Double) async throws {
+    let daemon = try await Daemon()
+    let timed = try TimedServer(.file(size: 10).failing(status, on: .first(1), retryAfter: after))
+    let id = try await daemon.add(timed.server.url("/x"))
+    try await timed.server.waitForRequests(1)
+    #expect(try await daemon.finished(id).state == "completed")
+    #expect(timed.delay(of: 1) >= least, "after \(timed.delay(of: 1)) s")
+    #expect(timed.delay(of: 1) < 15)
+  }
+
+  @Test("what will not pass is not tried again", arguments: [404, 410, 401, 403])
+  func final(_ status: Int) async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(.file(size: 10).failing(status))
+    let job = try await daemon.finished(daemon.add(server.url("/x")))
+    #expect(job.state == "failed" && job.error?.code == "http-\(status)" && job.error?.transient == false)
+    #expect(server.requests.count == 1 && job.attempt == 1)
+    #expect(try daemon.directory.names(in: "downloads").isEmpty, "no part file, no error page")
+  }
+
+  @Test("retryAt is told, and honoured after kill -9")
+  func restart() async throws {
+    let daemon = try await Daemon()
+    let timed = try TimedServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(4)))
+    let id = try await daemon.add(timed.server.url("/x"))
+    let events = try daemon.ctlStarted("events", "--follow")
+    try await events.waitForOutput("running -> retrying")
+    #expect(try await daemon.job(id).retryAt != nil)
+    try await daemon.restart(by: SIGKILL)
+    let job = try await daemon.job(id)
+    #expect(job.state == "retrying" && job.retryAt != nil && job.attempt == 1)
+    #expect(try await daemon.finished(id).state == "completed")
+    #expect(timed.delay(of: 1) >= 4, "after \(timed.delay(of: 1)) s")
+  }
+
+  @Test("Retry-After holds all jobs of its origin, while another origin goes on")
+  func origin() async throws {
+    let daemon = try await Daemon()
+    let timed = try TimedServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(4)))
+    let other = try LoopbackServer(.file(size: 10))
+    let first = try await daemon.add(timed.server.url("/1"))
+    let events = try daemon.ctlStarted("events", "--follow")
+    try await events.waitForOutput("running -> retrying")
+    let second = try await daemon.add(timed.server.url("/2"))
+    #expect(try await daemon.finished(daemon.add(other.url("/3"))).state == "completed")
+    #expect(timed.server.requests.count == 1)
+    #expect(try await daemon.ctl("wait", first, second).status == 0)
+    #expect(timed.delay(of: 1) >= 4 && timed.delay(of: 2) >= 4)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("pause, resume, cancel, retry, remove", .timeLimit(.minutes(2))) struct VerbTests {
+  @Test("each selector chooses, and says so on standard error alone")
+  func selectors() async throws {
+    let daemon = try await Daemon()
+    for name in ["a", "b", "c", "d"] { _ = try await daemon.addPaused(name, "--batch", name < "c" ? "one" : "two") }
+    let first = try await daemon.ctl("cancel", "1")
+    #expect(first.status == 0 && first.stdout == "" && first.stderr != "")
+    #expect(try await daemon.ctl("cancel", "--batch", "two").status == 0)
+    #expect(try await daemon.jobs().map(\.state) == ["cancelled", "paused", "cancelled", "cancelled"])
+    #expect(try await daemon.ctl("remove", "--state", "cancelled").status == 0)
+    #expect(try await daemon.jobs().map(\.id) == [2])
+    #expect(try await daemon.ctl("remove", "--all").status == 0)
+    #expect(try await daemon.jobs().isEmpty)
+  }
+
+  @Test("nothing that exists: 4; nothing that matches: 0; not in this state: 6; more than one way: 64")
+  func exitCodes() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(.file(size: 10))
+    let done = try await daemon.add(server.url("/x"))
+    _ = try await daemon.finished(done)
+    let paused = try await daemon.addPaused("p")
+    for verb in ["pause", "resume", "cancel", "retry"] {
+      #expect(try await daemon.ctl(verb, done).status == 6, "\(verb)")
+      #expect(try await daemon.ctl(verb, "99").status == 4, "\(verb)")
+      #expect(try await daemon.ctl(verb, "--batch", "none").status == 4, "\(verb)")
+      #expect(try await daemon.ctl(verb, "--state", "running").status == 0, "\(verb)")
+      #expect(try await daemon.ctl(verb).status == 64, "\(verb)")
+      #expect(try await daemon.ctl(verb, done, "--all").status == 64, "\(verb)")
+      #expect(try await daemon.ctl(verb, "x").status == 64, "\(verb)")
+    }
+    #expect(try await daemon.ctl("retry", paused).status == 6)
+    #expect(try await daemon.ctl("pause", paused).status == 0)
+    #expect(try await daemon.ctl("remove", "99").status == 4)
+    #expect(try await daemon.job(done).state == "completed")
+    #expect(try await daemon.job(paused).state == "paused")
+  }
+
+  @Test("cancel and remove leave no part file; remove leaves a completed file")
+  func files() async throws {
+    let daemon = try await Daemon()
+    let reached = [Gate(), Gate()]
+    let server = try LoopbackServer(files: [
+      "/0": .file(size: 1000).holding(after: 500, reached: reached[0], until: Gate(), on: .always),
+      "/1": .file(size: 1000).holding(after: 500, reached: reached[1], until: Gate(), on: .always),
+      "/done": .file(size: 10),
+    ])
+    for name in ["0", "1"] { _ = try await daemon.add(server.url("/" + name)) }
+    for gate in reached { try await gate.wait() }
+    _ = try await daemon.finished(daemon.add(server.url("/done")))
+    #expect(try await daemon.ctl("cancel", "1").status == 0)
+    #expect(try await daemon.ctl("remove", "2", "3").status == 0)
+    #expect(try daemon.directory.names(in: "downloads") == ["done"])
+    #expect(try await daemon.jobs().map(\.state) == ["cancelled"])
+    #expect(try await daemon.ctl("show", "2").status == 4)
+  }
+
+  @Test("set changes priority, limit and, of a failed job, the URL: its bytes are kept")
+  func set() async throws {
+    let daemon = try await Daemon()
+    let payload = Payload(size: 300_000)
+    let signed = try LoopbackServer(
+      .file(payload).dropping(after: 200_000).failing(403, on: .after(1)))
+    let fresh = try LoopbackServer(.file(payload))
+    let id = try await daemon.add(signed.url("/x?sig=old"))
+    let failed = try await daemon.finished(id)
+    #expect(failed.error?.code == "http-403" && failed.bytesDone > 0)
+    #expect(try await daemon.ctl("set", id, "--url", fresh.url("/x?sig=new"), "--priority", "9").status == 0)
+    #expect(try await daemon.ctl("retry", id).status == 0)
+    let job = try await daemon.finished(id)
+    #expect(job.state == "completed" && job.priority == 9)
+    #expect(try sha256(ofFile: daemon.downloads + "/x") == payload.sha256)
+    #expect(fresh.requests.first?.range != nil, "the bytes were kept, so only the rest is asked for")
+
+    let other = try await daemon.addPaused("y")
+    #expect(try await daemon.ctl("set", other, "--limit-rate", "10K").status == 0)
+    #expect(try await daemon.ctl("show", other, "--format", "json").stdout.contains(#""limitRate":10240"#))
+    #expect(try await daemon.ctl("set", other, "--limit-rate", "0").status == 0)
+    #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
+    #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
+    for arguments in [[other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"]] {
+      #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
+    }
+  }
+
+  @Test("batches are listed with their counts and shown")
+  func batches() async throws {
+    let daemon = try await Daemon()
+    #expect(try await daemon.ctl("batch", "ls", "--format", "json").stdout == "[]\n")
+    _ = try await daemon.addPaused("a", "--batch", "nightly run/é")
+    _ = try await daemon.addPaused("b", "--batch", "nightly run/é")
+    #expect(try await daemon.ctl("batch", "ls").stdout.contains("nightly run/é"))
+    #expect(try await daemon.ctl("batch", "show", "nightly run/é").stdout.contains("2"))
+    #expect(try await daemon.ctl("batch", "show", "none").status == 4)
+    #expect(try await daemon.ctl("pause", "--batch", "nightly run/é").status == 0)
+    #expect(try await daemon.ctl("wait", "--batch", "nightly run/é", "--timeout", "1").status == 124)
+  }
+
+  @Test("what export prints import adds: unfinished jobs, paused ones paused, without secrets")
+  func exportImport() async throws {
+    let old = try await Daemon()
+    let server = try LoopbackServer(.file(size: 10))
+    _ = try await old.finished(old.add(server.url("/done")))
+    _ = try await old.add(
+      "http://user:hunter2@127.0.0.1:9/p?token=sesame", "--paused", "--priority", "4", "--batch", "b",
+      "--header", "Authorization: Bearer letmein", "--header", "X-Plain: 1", "--retries", "3")
+    let export = try await old.ctl("export")
+    #expect(export.status == 0 && export.lines.count == 2)
+    for secret in ["hunter2", "sesame", "letmein"] { #expect(!export.stdout.contains(secret)) }
+    let new = try await Daemon()
+    let imported = try await new.run(["import", "-"], input: export.output)
+    #expect(imported.status == 0 && imported.stdout == "1\n", "\(imported.stderr)")
+    let job = try await new.job("1")
+    #expect(job.state == "paused" && job.priority == 4 && job.batch == "b" && job.maxAttempts == 4)
+    #expect(job.destination == old.downloads + "/p")
+    #expect(try await old.ctl("export", "--batch", "b").lines.count == 1)
+    #expect(try await old.ctl("export", "1").lines.count == 1)
+    #expect(try await old.ctl("export", "99").status == 4)
+    #expect(try await new.run(["import", "-"], input: Data("{\n".utf8)).stderr.hasPrefix("line 1: "))
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("transferctl wait and watch", .timeLimit(.minutes(2))) struct WaitTests {
+  @Test("ids, a batch or all: 0 if all completed, 1 if one failed or was cancelled, 4 for what is unknown")
+  func endings() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(files: ["/a": .file(size: 10), "/b": .file(size: 10)])
+    let a = try await daemon.add(server.url("/a"), "--batch", "good")
+    let b = try await daemon.add(server.url("/b"), "--batch", "good")
+    for arguments in [[a, b], ["--batch", "good"], ["--all"]] {
+      let result = try await daemon.run(["wait"] + arguments)
+      #expect(result.status == 0 && result.stdout == "", "\(arguments)")
+    }
+    let c = try await daemon.add(server.url("/c"), "--batch", "bad")
+    #expect(try await daemon.ctl("wait", a, c).status == 1)
+    #expect(try await daemon.ctl("wait", "--batch", "bad").status == 1)
+    #expect(try await daemon.ctl("wait", "--all").status == 1)
+    let d = try await daemon.addPaused("d")
+    try await daemon.ctl("cancel", d)
+    #expect(try await daemon.ctl("wait", d).status == 1)
+    #expect(try await daemon.ctl("wait", "99").status == 4)
+    #expect(try await daemon.ctl("wait", "--batch", "none").status == 4)
+    for arguments in [[], [a, "--all"], ["--batch", "x", "--all"], [a, "--timeout", "x"]] {
+      #expect(try await daemon.run(["wait"] + arguments).status == 64, "\(arguments)")
+    }
+    #expect(try await daemon.ctl("watch", a, c).status == 0)
+  }
+
+  @Test("--timeout exits with 124, an interrupt with 130; the jobs go on")
+  func cutShort() async throws {
+    let daemon = try await Daemon()
+    let id = try await daemon.addPaused("x")
+    #expect(try await daemon.ctl("wait", id, "--timeout", "1s").status == 124)
+    for verb in ["wait", "watch"] {
+      let child = try daemon.ctlStarted(verb, id, "--no-autostart")
+      // Nothing is said while a paused job is waited for.
+      try await Self.untilConnected(daemon)
+      child.kill(SIGINT)
+      #expect(try await child.result().status == 130, "\(verb)")
+    }
+    #expect(try await daemon.job(id).state == "paused")
+  }
+
+  /// Waits until the daemon has accepted somebody: unix(7) shows such a socket in state 3, with the server's path.
+  static func untilConnected(_ daemon: Daemon) async throws {
+    for _ in 0..<1000 {
+      let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+      if table.split(separator: "\n").contains(where: { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }) {
+        return
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  @Test("wait survives a daemon that stops or is killed and comes back")
+  func restart() async throws {
+    let daemon = try await Daemon()
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(size: 200_000).holding(after: 100_000, reached: reached, until: proceed, on: .first(3)))
+    let id = try await daemon.add(server.url("/x"))
+    let waiting = try daemon.ctlStarted("wait", id)
+    try await reached.wait()
+    try await Self.untilConnected(daemon)
+    try await daemon.restart()
+    try await daemon.restart(by: SIGKILL)
+    proceed.open()
+    let result = try await waiting.result(timeout: .seconds(60))
+    #expect(result.status == 0, "\(result.stderr)")
+    #expect(try await daemon.job(id).state == "completed")
+  }
+
+  @Test("events tell every change in order; --since and ids choose, --follow goes on")
+  func events() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(files: ["/a": .file(size: 10)])
+    _ = try await daemon.finished(daemon.add(server.url("/a")))
+    _ = try await daemon.finished(daemon.add(server.url("/b")))
+    func events(_ arguments: String...) async throws -> [[String: Any]] {
+      try await daemon.run(["events", "--format", "json"] + arguments).lines.compactMap {
+        try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+      }
+    }
+    let all = try await events()
+    let numbers = all.compactMap { $0["seq"] as? Int }
+    #expect(numbers == numbers.sorted() && Set(numbers).count == all.count)
+    #expect(all.map { $0["to"] as? String } == ["queued", "running", "completed", "queued", "running", "failed"])
+    #expect(try await events("2").count == 3)
+    #expect(try await events("--since", "\(numbers[3])").compactMap { $0["seq"] as? Int } == Array(numbers[4...]))
+    #expect(try await daemon.ctl("events", "99").status == 4)
+    #expect(try await daemon.ctl("events", "--since=-1").status == 64)
+
+    let following = try daemon.ctlStarted("events", "--follow", "--since", "\(numbers.last ?? 0)")
+    _ = try await daemon.addPaused("c")
+    try await following.waitForOutput("job 3")
+    try await daemon.ctl("remove", "3")
+    try await following.waitForOutput("removed")
+    following.kill(SIGINT)
+    let result = try await following.result()
+    #expect(result.status == 130 && !result.stdout.contains("job 1"))
+  }
+}
