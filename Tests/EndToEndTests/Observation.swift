@@ -35,6 +35,13 @@ extension Daemon {
     events.signalGroup(SIGKILL)
   }
 
+  /// Suspends until the job's history tells of a failure with this code.
+  func failed(with code: String, _ id: String, timeout: Duration = .seconds(40)) async throws {
+    let events = try ctlStarted("events", id, "--follow", "--format", "json")
+    try await events.waitForOutput("\"code\":\"\(code)\"", timeout: timeout)
+    events.signalGroup(SIGKILL)
+  }
+
   /// The ids of all stored jobs.
   func storedIDs() async throws -> Set<String> {
     Set(try await ctl("status", "--format", "name").lines)
@@ -69,5 +76,13 @@ struct SeededGenerator: RandomNumberGenerator {
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
     z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
     return z ^ (z >> 31)
+  }
+}
+
+extension Daemon {
+  /// As `add`, with arguments that are put together.
+  func addJob(_ arguments: [String]) async throws -> String {
+    let result = try await ctlLaunch(["add"] + arguments).runSuccessfully()
+    return try #require(result.lines.first)
   }
 }

@@ -77,7 +77,16 @@ public final class Daemon: Sendable {
   public var log: String { process?.errorsSoFar ?? "" }
   /// What the daemon has told its service manager: `READY=1`, `STATUS=…`, `WATCHDOG=1`.
   public var notifications: [String] { run.withLock { $0?.notify.heard.value ?? [] } }
-  /// The database's path.
+
+  /// Suspends until the daemon has told its service manager this so many times.
+  public func waitForNotification(_ text: String, count: Int = 1, timeout: Duration = .seconds(30)) async throws {
+    guard let heard = run.withLock({ $0?.notify.heard }) else { return }
+    try await heard.wait(for: "\(count) × \(text)", timeout: timeout) { lines in
+      lines.count { $0 == text } >= count ? () : nil
+    }
+  }
+
+  /// The path of a file of the state directory.
   public func statePath(_ name: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// Starts the daemon without waiting, for tests of a start that fails; more arguments may be given.
