@@ -82,4 +82,34 @@ import Testing
     try await daemon.expectCompleted(id, payload, as: "given.bin")
     #expect(server.requests[1].start > 0)
   }
+
+  @Test("and a loss of power: what was not checkpointed is not trusted after another boot")
+  func powerCut() async throws {
+    let payload = Payload(size: 8 << 20, seed: 6)
+    let (first, second) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(payload).holding(after: 4 << 20, reached: first, until: Gate(), on: .at(0))
+        .holding(after: 2 << 20, reached: second, until: Gate(), on: .at(1)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await first.wait()
+    // A pause is a checkpoint of all that came.
+    #expect(try await daemon.ctl("pause", id).status == 0)
+    let safe = try daemon.partSize
+    #expect(try await daemon.ctl("resume", id).status == 0)
+    try await second.wait()
+    try await daemon.kill9()
+    let part = daemon.downloaded(try #require(try daemon.partNames.first))
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: part))
+    try file.seek(toOffset: UInt64(safe))
+    try file.write(contentsOf: Data(count: 1 << 20))
+    try file.close()
+
+    let boot = try daemon.directory.file("boot-id", text: "00000000-0000-4000-8000-000000000000\n")
+    let mount = "mount --bind \(boot) /proc/sys/kernel/random/boot_id && exec \"$0\" \"$@\""
+    try daemon.launch(through: [BuiltPrograms.system("unshare"), "-m", BuiltPrograms.system("sh"), "-c", mount])
+    try await daemon.waitUntilReady()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.map(\.start) == [0, safe, safe])
+  }
 }

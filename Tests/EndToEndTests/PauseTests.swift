@@ -68,6 +68,28 @@ import Testing
     #expect(try daemon.fileNames.isEmpty)
   }
 
+  /// The attempt had ended by itself, to be tried again, and its row was being written when the wish came: nobody
+  /// was left to remove the part file.
+  @Test("a wish that comes while the end of an attempt is stored leaves no part file", arguments: ["cancel", "remove"])
+  func whileSettling(verb: String) async throws {
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(size: 4 << 20).interrupting(
+        after: 3 << 20, on: .first(1), with: .signal(reached), .waitFor(proceed), .reset
+      ).failing(503, on: .after(1), retryAfter: .seconds(60)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await reached.wait()
+    let trap = try await Interception(
+      daemon, calls: "fdatasync", paths: [daemon.statePath("transferd.db-wal")], doing: "delay_enter=2000000")
+    proceed.open()
+    try await server.waitForCounters { $0.openConnections == 0 }
+    // The commit takes 2 s from now; the wish reaches the daemon in a fraction of that.
+    #expect(try await daemon.ctl(verb, id).status == 0)
+    try await trap.detach()
+    #expect(try daemon.fileNames.isEmpty)
+  }
+
   @Test("verbs in quick succession from several sides end in one state, without part file or transfer")
   func quickly() async throws {
     let server = try LoopbackServer(.file(size: 64 << 20).dripping(bytesPerSecond: 8 << 20))

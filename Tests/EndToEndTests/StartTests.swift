@@ -41,6 +41,7 @@ import Testing
     let end = try await daemon.launch().result()
     #expect(end.status == 1)
     #expect(end.stderr.contains("not a socket"))
+    #expect(!daemon.notifications.contains("READY=1"))
     #expect(try String(contentsOfFile: daemon.socketPath, encoding: .utf8) == "precious")
   }
 

@@ -90,17 +90,22 @@ public final class Daemon: Sendable {
   public func statePath(_ name: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// Starts the daemon without waiting, for tests of a start that fails; more arguments may be given.
+  ///
+  /// - Parameter wrapper: a program and its arguments that end by executing what follows them.
   @discardableResult
-  public func launch(_ more: String..., environment added: [String: String] = [:]) throws -> ChildProcess {
+  public func launch(
+    _ more: String..., through wrapper: [String] = [], environment added: [String: String] = [:]
+  ) throws -> ChildProcess {
     let number = runs.withLock { count in
       count += 1
       return count
     }
     let notify = try NotifySocket(path: directory.path("notify\(number)"))
     let environment = environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 }.merging(added) { $1 }
+    let command = wrapper + [try BuiltPrograms.path("transferd")] + arguments + more
     let process = try ChildProcess(
       Launch(
-        BuiltPrograms.path("transferd"), arguments + more, environment: environment, directory: directory.path
+        command[0], Array(command.dropFirst()), environment: environment, directory: directory.path
       ))
     run.withLock { $0 = Run(process: process, notify: notify) }
     return process
