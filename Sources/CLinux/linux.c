@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 int64_t linux_birth_time(int descriptor) {
@@ -23,13 +22,6 @@ int linux_rename_no_replace(int old_directory, const char *old_name, int directo
 
 int linux_openat(int directory, const char *name, int flags, unsigned mode) {
   return openat(directory, name, flags, mode);
-}
-
-int64_t linux_peer_uid(int descriptor) {
-  struct ucred peer;
-  socklen_t size = sizeof peer;
-  if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
-  return peer.uid;
 }
 
 void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

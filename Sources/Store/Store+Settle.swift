@@ -52,6 +52,8 @@ public struct AttemptEnd: Equatable, Sendable {
   public var networkProtocol: String?
   public var timings: Attempt.Timings?
   public var error: JobFailure?
+  /// It was cut off with the daemon: nobody knows when.
+  public var isEndUnknown = false
   public init() {}
 }
 
@@ -128,7 +130,7 @@ extension Transaction {
       WHERE job = ? AND number = ?
       """,
       [
-        settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom,
+        end.isEndUnknown || settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom,
         end.bytesReceived,
         end.httpStatus, end.remoteAddress, end.networkProtocol, timings,
       ] + end.error.columns + [settlement.id.rawValue, number])

@@ -46,7 +46,7 @@ import Testing
     #expect(governor.capacity(of: "a", now: probing) == 1)
     governor.failed("a", now: probing)
     #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(1)) == 0)
-    governor.answered("a")
+    governor.answered("a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1))
     #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1)) == .max)
   }
 

@@ -13,9 +13,6 @@ int linux_rename_no_replace(int old_directory, const char *old_name, int directo
 /// openat(2) without the variadic mode.
 int linux_openat(int directory, const char *name, int flags, unsigned mode);
 
-/// The uid at the other end of a Unix socket (SO_PEERCRED, unix(7)); -1 where the kernel does not say.
-int64_t linux_peer_uid(int descriptor);
-
 /// pthread_setname_np(3) of the calling thread; at most 15 characters.
 void linux_name_thread(const char *name);
 

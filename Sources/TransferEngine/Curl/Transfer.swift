@@ -48,7 +48,7 @@ final class Transfer {
     handle.set(CURLOPT_BUFFERSIZE, 256 * 1024)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
     handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
-    handle.set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
+    handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
       handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))

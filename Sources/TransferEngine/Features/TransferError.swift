@@ -62,7 +62,7 @@ public enum TransferError: Error, Sendable {
     static func system(_ what: String, errno code: Int32) -> FileFailure {
       let text = "\(what): \(String(cString: strerror(code)))"
       switch code {
-      case ENOSPC, EDQUOT, EFBIG: return .diskFull(text)
+      case ENOSPC, EDQUOT: return .diskFull(text)
       case EACCES, EPERM, EROFS: return .permission(text)
       default: return .io(text, errno: code)
       }

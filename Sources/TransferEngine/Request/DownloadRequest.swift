@@ -72,6 +72,8 @@ public struct DownloadResponse: Sendable {
   /// Bytes in the part file or, at the end, the file.
   public var bytesOnDisk: Int64
   public var totalBytes: Int64?
+  /// The origin that answered, after redirects.
+  public var respondingOrigin: String?
   /// How it is known that the file is whole.
   public var verification: Verification?
 

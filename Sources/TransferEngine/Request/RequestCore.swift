@@ -141,4 +141,9 @@ public struct TransferProgress: Sendable, Equatable {
   public var completed: Int64 = 0
   /// `nil` while unknown.
   public var total: Int64?
+
+  public init(completed: Int64 = 0, total: Int64? = nil) {
+    self.completed = completed
+    self.total = total
+  }
 }

@@ -20,36 +20,49 @@ enum BlockingIO {
   }
 }
 
-/// Makes directory entries durable, one `fsync` for all who ask meanwhile: a call that begins after a rename covers it.
+/// Gives finished files their names and makes the names durable: all that come for a directory while it is being
+/// synchronized are renamed together, and share the next `fsync`.
 actor DirectorySync {
   static let shared = DirectorySync()
 
-  private var running: Set<String> = []
-  private var waiting: [String: [CheckedContinuation<Result<Void, TransferError>, Never>]] = [:]
-
-  /// Names that were there before the call are on the disk when it returns.
-  func synchronize(_ directory: Directory) async throws(TransferError) {
-    if running.contains(directory.path) {
-      // The running fsync may have begun before our rename: wait for the next one.
-      try await withCheckedContinuation { waiting[directory.path, default: []].append($0) }.get()
-      return
-    }
-    running.insert(directory.path)
-    let own = await once(directory)
-    while let others = waiting.removeValue(forKey: directory.path) {
-      let result = await once(directory)
-      for other in others { other.resume(returning: result) }
-    }
-    running.remove(directory.path)
-    try own.get()
+  private struct Waiting {
+    var rename: @Sendable () throws(TransferError) -> Void
+    var continuation: CheckedContinuation<Result<Void, TransferError>, Never>
   }
 
-  private func once(_ directory: Directory) async -> Result<Void, TransferError> {
-    do throws(TransferError) {
-      try await BlockingIO.run { () throws(TransferError) in try directory.synchronize() }
-      return .success(())
-    } catch {
-      return .failure(error)
+  private var running: Set<String> = []
+  private var waiting: [String: [Waiting]] = [:]
+
+  /// When it returns, the rename is done and on the disk; when it throws, it was not done, or may not be on the disk.
+  func perform(
+    in directory: Directory, _ rename: @escaping @Sendable () throws(TransferError) -> Void
+  ) async throws(TransferError) {
+    let result = await withCheckedContinuation { continuation in
+      waiting[directory.path, default: []].append(Waiting(rename: rename, continuation: continuation))
+      guard running.insert(directory.path).inserted else { return }
+      Task { await self.work(directory) }
     }
+    try result.get()
+  }
+
+  private func work(_ directory: Directory) async {
+    while let group = waiting.removeValue(forKey: directory.path) {
+      let renames = group.map(\.rename)
+      let results = await Self.renameAndSynchronize(renames, directory)
+      for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
+    }
+    running.remove(directory.path)
+  }
+
+  private static func renameAndSynchronize(
+    _ renames: [@Sendable () throws(TransferError) -> Void], _ directory: Directory
+  ) async -> [Result<Void, TransferError>] {
+    let outcome = try? await BlockingIO.run { () throws(TransferError) -> [Result<Void, TransferError>] in
+      let renamed = renames.map { rename in Result { () throws(TransferError) in try rename() } }
+      guard renamed.contains(where: { (try? $0.get()) != nil }) else { return renamed }
+      let synchronized = Result { () throws(TransferError) in try directory.synchronize() }
+      return renamed.map { $0.flatMap { synchronized } }
+    }
+    return outcome ?? []
   }
 }

@@ -3,17 +3,30 @@ import Synchronization
 /// Makes a download's progress durable while it runs, off the transfer loop: note what is written → bring it to the disk →
 /// record that. One at a time; signals that come meanwhile become one.
 final class Checkpointer: Sendable {
-  private let signals: AsyncStream<Void>
-  private let continuation: AsyncStream<Void>.Continuation
   private let state = Mutex(State())
+  private let journal: (any DownloadJournal)?
+  private let loop: TransferLoop
+  private let id: TransferID
 
   private struct State {
+    var receiver: DownloadReceiver?
     var isWaiting = false
     var failure: TransferError?
+    /// The task that works signals off; most downloads are too small to need one.
+    var worker: Task<Void, Never>?
+    var mustGoOn = false
+    var isFinished = false
   }
 
-  init() {
-    (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  init(journal: (any DownloadJournal)?, loop: TransferLoop, id: TransferID) {
+    self.journal = journal
+    self.loop = loop
+    self.id = id
+  }
+
+  /// Set before the transfer begins.
+  func attach(_ receiver: DownloadReceiver) {
+    state.withLock { $0.receiver = receiver }
   }
 
   /// Why the transfer had to end: what cannot be recorded must not go on.
@@ -21,18 +34,36 @@ final class Checkpointer: Sendable {
 
   /// - Parameter isWaiting: the transfer is paused until a record is durable.
   func signal(isWaiting: Bool) {
-    if isWaiting { state.withLock { $0.isWaiting = true } }
-    continuation.yield()
+    guard let journal else { return }
+    state.withLock { state in
+      if isWaiting { state.isWaiting = true }
+      guard let receiver = state.receiver, !state.isFinished else { return }
+      state.mustGoOn = true
+      if state.worker == nil { state.worker = Task { await self.work(receiver, journal) } }
+    }
   }
 
-  /// The transfer ended: a checkpoint under way is finished, none follows.
-  func finish() { continuation.finish() }
+  /// The transfer ended. Returns when a checkpoint under way is done; none follows.
+  func finish() async {
+    let worker = state.withLock { state in
+      state.isFinished = true
+      state.receiver = nil
+      return state.worker
+    }
+    await worker?.value
+  }
 
-  /// Returns after `finish()`.
-  func run(
-    _ receiver: DownloadReceiver, _ journal: any DownloadJournal, _ loop: TransferLoop, _ id: TransferID
-  ) async {
-    for await _ in signals {
+  private func work(_ receiver: DownloadReceiver, _ journal: any DownloadJournal) async {
+    while true {
+      let goesOn = state.withLock { state in
+        guard state.mustGoOn, !state.isFinished else {
+          state.worker = nil
+          return false
+        }
+        state.mustGoOn = false
+        return true
+      }
+      guard goesOn else { return }
       do throws(TransferError) {
         try await checkpoint(receiver, journal)
       } catch {

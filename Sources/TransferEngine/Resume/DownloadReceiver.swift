@@ -128,6 +128,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     try checkSpace(for: total, onDisk: question.bytesOnDisk)
     var data = stored
     data.refusals = 0
+    // The file was cut to its good bytes: from here on this boot's page cache vouches for it.
+    data.bootID = BootID.current
     data.totalBytes = total
     shared.withLock { $0.resumeData = data }
     ending = .body(head)

@@ -17,9 +17,10 @@ extension DownloadPipeline {
     try await verify(&course, part)
     let finalName = try await bringToDisk(&course, part)
     let replacing = plan.options.contains(.removePreviousFile)
-    try await BlockingIO.run { () throws(TransferError) in try part.rename(to: finalName, replacing: replacing) }
+    try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+      try part.rename(to: finalName, replacing: replacing)
+    }
     course.part = nil
-    try await DirectorySync.shared.synchronize(directory)
     return plan.destination.directory + (plan.destination.directory == "/" ? "" : "/") + finalName
   }
 

@@ -22,6 +22,7 @@ struct DownloadPipeline: Sendable {
     var part: PartialFile?
     var digests: [DigestAlgorithm: String]?
     var verification = DownloadResponse.Verification.none
+    var origin: String?
   }
 
   func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> DownloadResponse {
@@ -66,6 +67,7 @@ struct DownloadPipeline: Sendable {
       head: course.head, result: result, resumeData: course.resumeData, metrics: course.metrics,
       resumedFrom: course.resumedFrom, bytesReceived: course.received, bytesOnDisk: course.onDisk,
       totalBytes: course.total)
+    response.respondingOrigin = course.origin
     if case .success = result {
       response.resumeData = nil
       response.verification = course.verification
@@ -219,23 +221,18 @@ struct DownloadPipeline: Sendable {
     let id = TransferID()
     let core = core
     let loop = session.loop
-    let checkpoints = Checkpointer()
+    let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
       part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
+    course.origin = request.url.origin
     core.setInterrupt { Task { await loop.cancel(id) } }
     session.notify(core.id, .send(request))
     let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
-    let outcome: TransferOutcome
-    if let journal = plan.journal {
-      async let keeping: Void = checkpoints.run(receiver, journal, loop, id)
-      outcome = await loop.perform(wire, id: id, receiver: receiver)
-      checkpoints.finish()
-      await keeping
-    } else {
-      outcome = await loop.perform(wire, id: id, receiver: receiver)
-    }
+    checkpoints.attach(receiver)
+    let outcome = await loop.perform(wire, id: id, receiver: receiver)
+    await checkpoints.finish()
     core.setInterrupt(nil)
     receiver.close()
     takeOver(receiver, into: &course)

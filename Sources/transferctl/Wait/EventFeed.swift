@@ -62,6 +62,8 @@ struct EventFeed: Sendable {
     if let jobs, jobs.count <= JobQuery.idsPerRequest {
       items.append(("jobs", jobs.map(\.description).joined(separator: ",")))
     }
+    // Of very many jobs only their ends are of interest.
+    if let jobs, jobs.count > JobQuery.idsPerRequest { items.append(("final", "true")) }
     if let batch { items.append(("batch", batch)) }
     if progress { items.append(("progress", "true")) }
     return ControlClient.path("/v1/events", items)

@@ -18,7 +18,7 @@ struct ControlRequest: Sendable {
   }
 
   func query(_ name: String) -> String? {
-    request.uri.queryParameters[name[...]].map { $0.removingPercentEncoding ?? String($0) }
+    request.uri.queryParameters[name[...]].map(String.init)
   }
 
   /// `nil` where it is not given.

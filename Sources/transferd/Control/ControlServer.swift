@@ -31,7 +31,12 @@ struct ControlServer: Sendable {
       configuration: .init(address: .unixDomainSocket(path: path), serverName: nil, backlog: 512),
       onServerRunning: { _ in
         umask(mask)
-        SocketFile.open(path, to: access)
+        do {
+          try SocketFile.open(path, to: access)
+        } catch {
+          StandardError.write("transferd: \(error)\n")
+          _exit(1)
+        }
         await onReady()
       },
       logger: quiet)
@@ -82,9 +87,12 @@ enum SocketFile {
     unlink(path)
   }
 
-  static func open(_ path: String, to access: PeerAccess) {
-    chmod(path, access.group == nil ? 0o600 : 0o660)
-    if let group = access.group { chown(path, uid_t.max, group) }
+  /// - Throws: where the group cannot be given its rights; without one the socket is the owner's from the start.
+  static func open(_ path: String, to access: PeerAccess) throws {
+    guard let group = access.group else { return }
+    guard chown(path, uid_t.max, group) == 0, chmod(path, 0o660) == 0 else {
+      throw Unusable(description: "cannot give \(path) to the group \(group): \(String(cString: strerror(errno)))")
+    }
   }
 
   private static func isAnswered(_ path: String) -> Bool {

@@ -4,13 +4,18 @@ import TransferAPI
 import TransferEngine
 
 /// Why a running attempt was stopped from here.
-enum StopReason: Equatable, Sendable {
+enum StopReason: Int, Comparable, Sendable {
+  /// Its settings changed: it goes on at once, with the new ones.
+  case restart
+  /// The daemon ends.
+  case shutdown
   case pause
   case cancel
   /// As cancel; the row goes too.
   case remove
-  /// The daemon ends.
-  case shutdown
+
+  /// The stronger wish wins: what a person asked for outlives a daemon that ends.
+  static func < (lhs: StopReason, rhs: StopReason) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
 /// What becomes of a job when its attempt has ended. Pure.
@@ -35,7 +40,12 @@ struct AttemptVerdict {
       bytesTotal: response.totalBytes ?? record.job.bytesTotal)
     settlement.attempt = AttemptEnd(response)
     settlement.resumeData = response.resumeData.map { .set($0.encoded()) } ?? .clear
-    if response.resumeData == nil { settlement.bytesDone = 0 }
+    if response.resumeData == nil {
+      settlement.bytesDone = 0
+    } else if response.bytesOnDisk == 0 {
+      // It ended before it looked at the part file.
+      settlement.bytesDone = record.job.bytesDone
+    }
     // Net bytes that the next try can build on: what a try from 0 brings again is no progress.
     let isProgress =
       settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.job.bytesDone == 0)
@@ -44,19 +54,21 @@ struct AttemptVerdict {
       settlement.bytesDone = response.bytesOnDisk
       settlement.resumeData = .clear
       settlement.attempt.outcome = .completed
-      settlement.reason = response.verification == Optional.none ? "length unverified" : nil
+      settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
       return
     }
     switch stop {
     case .pause? where error.isCancelled:
       settlement.event = .pause
+      settlement.resetAttempts = true
       settlement.reason = "paused by request"
       settlement.attempt.outcome = .paused
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       becomeCancelled()
-    case .shutdown? where error.isCancelled:
+    case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
       settlement.event = .requeue
-      settlement.reason = "the daemon stopped"
+      settlement.resetAttempts = true
+      settlement.reason = stop == .restart ? "its settings changed" : "the daemon stopped"
       settlement.attempt.outcome = .interrupted
     default:
       becomeFailed(error, record, isProgress: isProgress, using: &generator)

@@ -7,25 +7,16 @@ final class EventHub: Sendable {
   private struct State {
     var nextToken = 0
     var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
-    var last: Int64 = 0
   }
 
   private let state = Mutex(State())
 
   /// Called by the store after each commit.
   func publish(_ events: [Event]) {
-    guard let last = events.last?.seq else { return }
-    let watchers = state.withLock { state in
-      state.last = max(state.last, last)
-      return Array(state.watchers.values)
-    }
+    guard !events.isEmpty else { return }
+    let watchers = state.withLock { Array($0.watchers.values) }
     for watcher in watchers { watcher.yield() }
   }
-
-  /// The newest event's number, once one was published in this run.
-  var last: Int64 { state.withLock { $0.last } }
-
-  var hasWatchers: Bool { state.withLock { !$0.watchers.isEmpty } }
 
   /// One element whenever something new is there; elements that nobody took become one.
   func watch() -> AsyncStream<Void> {

@@ -13,13 +13,16 @@ struct JobJournal: DownloadJournal {
   /// All bytes have arrived: the network slot can serve another job.
   let didFinishTransfer: @Sendable () async -> Void
 
+  private static let smallFile: Int64 = 1 << 20
+
   func record(_ data: ResumeData) async throws {
     try await keep(data, finishing: nil)
   }
 
   func willRename(_ data: ResumeData) async throws {
     let identity = data.partialFile.identity
-    await didFinishTransfer()
+    // A small file gets its name so soon that its slot is not worth giving up before.
+    if data.checkpointBytes > Self.smallFile { await didFinishTransfer() }
     try await keep(data, finishing: .init(device: identity.device, inode: identity.inode))
   }
 

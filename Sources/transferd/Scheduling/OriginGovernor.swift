@@ -60,11 +60,11 @@ struct OriginGovernor: Sendable {
   }
 
   /// It answered, whatever it said.
-  mutating func answered(_ name: String) {
+  mutating func answered(_ name: String, now: Date) {
     guard var origin = origins[name] else { return }
     origin.failures = 0
     origin.failingSince = nil
-    origins[name] = origin.blockedUntil == nil ? nil : origin
+    origins[name] = origin.blockedUntil.map { $0 > now } ?? false ? origin : nil
   }
 
   /// It asked to be left alone.

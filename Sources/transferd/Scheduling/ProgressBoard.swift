@@ -11,6 +11,8 @@ final class ProgressBoard: Sendable {
     var lastBytes: Int64
     var lastTime: ContinuousClock.Instant
     var rate: Double?
+    /// The engine has said how far the file is; before that its zero means nothing.
+    var hasStarted = false
   }
 
   /// Rates are smoothed over about this long.
@@ -35,6 +37,14 @@ final class ProgressBoard: Sendable {
         let bytes = entry.request.progress.completed
         let seconds = entry.lastTime.duration(to: now).seconds
         guard seconds > 0.05 else { continue }
+        if !entry.hasStarted {
+          // What was on the disk before is not this attempt's speed.
+          entry.hasStarted = entry.request.progress != TransferProgress()
+          entry.lastBytes = bytes
+          entry.lastTime = now
+          entries[id] = entry
+          continue
+        }
         let current = Double(max(0, bytes - entry.lastBytes)) / seconds
         // Exponential smoothing that does not depend on how often we look.
         let weight = 1 - exp(-seconds / Self.smoothing)
@@ -64,7 +74,7 @@ final class ProgressBoard: Sendable {
   func overlay(_ job: Job) -> Job {
     guard job.state == .running, let live = progress(of: job.id) else { return job }
     var job = job
-    job.bytesDone = live.bytesDone
+    if live.bytesDone > 0 || live.bytesTotal != nil { job.bytesDone = live.bytesDone }
     job.bytesTotal = live.bytesTotal ?? job.bytesTotal
     job.bytesPerSecond = live.bytesPerSecond
     return job

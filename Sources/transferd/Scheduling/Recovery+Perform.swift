@@ -40,6 +40,7 @@ extension Recovery {
       id: record.job.id, fence: record.fence, event: .requeue, bytesDone: record.job.bytesDone,
       bytesTotal: record.job.bytesTotal)
     settlement.attempt.outcome = .interrupted
+    settlement.attempt.isEndUnknown = true
     switch found {
     case .requeue:
       settlement.reason = "the daemon ended unexpectedly"
@@ -52,6 +53,7 @@ extension Recovery {
       settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
     case .complete:
+      JobRunner.removePartFile(of: record)
       try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
       settlement.event = .complete
       settlement.reason = "found complete after an unexpected end"

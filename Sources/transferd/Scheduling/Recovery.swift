@@ -25,7 +25,8 @@ enum Recovery: Equatable, Sendable {
     finishing: RowFileIdentity?, atPartName: RowFileIdentity?, atDestination: RowFileIdentity?, crashes: Int
   ) {
     switch (finishing, atPartName, atDestination) {
-    case (let file?, nil, let destination?) where file == destination:
+    // Where rename cannot refuse to replace, a link and an unlink do its work: both names may be there.
+    case (let file?, let part, let destination?) where file == destination && (part == nil || part == file):
       self = .complete
     case (_?, _, _), (nil, _, _):
       self = crashes >= Self.toleratedCrashes ? .park(tries: crashes - Self.toleratedCrashes + 1) : .requeue

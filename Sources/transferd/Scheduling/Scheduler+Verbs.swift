@@ -6,7 +6,7 @@ import TransferAPI
 extension Scheduler {
   /// One job. Durable when it returns.
   func apply(_ verb: JobVerb, to id: JobID) async -> Result<JobRecord?, Problem> {
-    let result = await apply(verb, to: [id], force: true)
+    let result = await apply(verb, to: [id])
     if case .failure(let problem)? = result.first { return .failure(problem) }
     return .success(try? await store.job(id))
   }
@@ -16,7 +16,7 @@ extension Scheduler {
   func apply(_ verb: JobVerb, matching selector: JobSelector) async throws(Problem) -> VerbOutcome {
     var outcome = VerbOutcome(changed: 0, skipped: 0)
     if case .ids(let ids) = selector {
-      for (id, result) in zip(ids, await apply(verb, to: ids, force: true)) {
+      for (id, result) in zip(ids, await apply(verb, to: ids)) {
         switch result {
         case .success: outcome.changed += 1
         case .failure(let problem):
@@ -35,7 +35,7 @@ extension Scheduler {
         let ids = try await store.ids(matching: selector, after: after, limit: 500)
         guard let last = ids.last else { return outcome }
         after = last
-        for result in await apply(verb, to: ids, force: false) {
+        for result in await apply(verb, to: ids) {
           switch result {
           case .success(true): outcome.changed += 1
           case .success(false), .failure: outcome.skipped += 1
@@ -50,7 +50,7 @@ extension Scheduler {
   }
 
   /// - Returns: for each id whether it changed, or what stood in the way.
-  private func apply(_ verb: JobVerb, to ids: [JobID], force: Bool) async -> [Result<Bool, Problem>] {
+  private func apply(_ verb: JobVerb, to ids: [JobID]) async -> [Result<Bool, Problem>] {
     var results: [JobID: Result<Bool, Problem>] = [:]
     for id in ids where active[id] != nil {
       if let reason = verb.stopReason { stop(id, reason) }
@@ -82,7 +82,11 @@ extension Scheduler {
 
   /// What came of stopping a running attempt: it may have ended in its own way first.
   private func outcome(of verb: JobVerb, afterStopping id: JobID) async -> Result<Bool, Problem> {
-    if verb == .remove { return await store.remove([id], at: Date())[0].map { true }.mapError(Problem.init) }
+    if verb == .remove {
+      // However the attempt ended, nothing of it stays.
+      if let record = try? await store.job(id), record.job.state != .completed { JobRunner.removePartFile(of: record) }
+      return await store.remove([id], at: Date())[0].map { true }.mapError(Problem.init)
+    }
     guard let event = verb.event, let state = (try? await store.job(id))??.job.state else {
       return .failure(Problem(.notFound, "no job \(id)"))
     }
@@ -131,7 +135,7 @@ extension Scheduler {
         }
       let mustRestart = (change.limitRate != nil || address != nil) && active[id]?.isFinishing == false
       if mustRestart {
-        stop(id, .shutdown)
+        stop(id, .restart)
         await waitUntilIdle(id)
       }
       let record = try await store.update(

@@ -41,6 +41,7 @@ actor Scheduler {
   private var barren: Set<String>?
   private var isFilling = false
   private var mustFillAgain = false
+  private var fillWaiters: [CheckedContinuation<Void, Never>] = []
   private(set) var isStopping = false
   private var alarm: Task<Void, Never>?
   private var alarmTime: Date?
@@ -80,7 +81,11 @@ actor Scheduler {
       return
     }
     isFilling = true
-    defer { isFilling = false }
+    defer {
+      isFilling = false
+      for waiter in fillWaiters { waiter.resume() }
+      fillWaiters = []
+    }
     repeat {
       mustFillAgain = false
       do {
@@ -99,7 +104,8 @@ actor Scheduler {
       return false
     }
     let capacity = { [governor] name in governor.capacity(of: name, now: now) }
-    var picked = limits.admission.pick(from: &window, load: load, capacity: capacity)
+    // What is new may come before what the window holds.
+    var picked = isWindowStale ? [] : limits.admission.pick(from: &window, load: load, capacity: capacity)
     if picked.isEmpty {
       let excluded = limits.admission.saturated(load, capacity: capacity).union(governor.blocked(now: now))
       guard isWindowStale || barren != excluded else { return false }
@@ -107,7 +113,7 @@ actor Scheduler {
       isWindowStale = false
       let found = try await store.candidates(now: now, excludingOrigins: excluded, limit: Self.windowSize)
       barren = found.isEmpty ? excluded : nil
-      window += found
+      window = (window + found).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
       try await planAlarm()
       picked = limits.admission.pick(from: &window, load: load, capacity: capacity)
     }
@@ -154,7 +160,7 @@ actor Scheduler {
     entry.isFinishing = true
     active[id] = entry
     load.remove(entry.record.spec.origin)
-    governor.answered(entry.record.spec.origin)
+    governor.answered(entry.record.spec.origin, now: Date())
     // Not awaited: the file's name should not wait for other jobs to begin.
     Task { await self.fill() }
   }
@@ -188,15 +194,17 @@ actor Scheduler {
       verdict.settlement.retryAt = now.addingTimeInterval(verdict.settlement.retryDelay.seconds)
     }
     guard let error = response.error else {
-      governor.answered(origin)
+      governor.answered(origin, now: now)
       return
     }
     if error.isConnectionFailure {
       governor.failed(origin, now: now)
     } else if response.head != nil {
-      governor.answered(origin)
+      governor.answered(origin, now: now)
     }
-    if let delay = error.retryAfter, delay > .zero {
+    if let delay = error.retryAfter, delay > .zero, [429, 503].contains(error.status),
+      response.respondingOrigin == origin
+    {
       let state = governor.close(origin, for: min(delay, AttemptVerdict.policy.maximumRetryAfter), now: now)
       do {
         try await store.blockOrigin(origin, failures: state.failures, until: state.blockedUntil, at: now)
@@ -253,8 +261,7 @@ actor Scheduler {
 
   func stop(_ id: JobID, _ reason: StopReason) {
     guard var entry = active[id] else { return }
-    // The stronger wish wins; a daemon that ends has the last word.
-    if entry.stop == nil || reason != .pause { entry.stop = reason }
+    entry.stop = max(entry.stop ?? reason, reason)
     active[id] = entry
     entry.request?.cancel()
   }
@@ -275,9 +282,12 @@ actor Scheduler {
     isStopping = true
     alarm?.cancel()
     sampler?.cancel()
-    let ids = Array(active.keys)
-    for id in ids { stop(id, .shutdown) }
-    for id in ids { await waitUntilIdle(id) }
+    // A claim that was under way may still start jobs, which end at once.
+    if isFilling { await withCheckedContinuation { fillWaiters.append($0) } }
+    while let id = active.keys.first {
+      for id in active.keys { stop(id, .shutdown) }
+      await waitUntilIdle(id)
+    }
   }
 
   // MARK: Time

@@ -105,15 +105,13 @@ struct EventStream {
   mutating func run(_ write: (ByteBuffer) async throws -> Void) async throws {
     let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
     let news = daemon.hub.watch()
-    let board = daemon.scheduler.board
     let withProgress = withProgress
     let feeder = Task {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { for await _ in news { continuation.yield(.news) } }
         group.addTask {
           while !Task.isCancelled {
-            let isLive = withProgress && !board.isEmpty
-            try? await Task.sleep(for: isLive ? Self.progressInterval : Self.keepAliveInterval)
+            try? await Task.sleep(for: withProgress ? Self.progressInterval : Self.keepAliveInterval)
             continuation.yield(.tick)
           }
         }
@@ -123,10 +121,17 @@ struct EventStream {
     try await write(ByteBuffer(string: ": transferd\n\n"))
     var sent: [JobID: Progress] = [:]
     var lastWrite = ContinuousClock.now
+    var lastProgress = lastWrite - Self.progressInterval
     for await wake in wakes {
       var buffer = ByteBuffer()
-      try await appendNews(to: &buffer)
-      if withProgress { try appendProgress(to: &buffer, sent: &sent) }
+      while try await appendNews(to: &buffer) {
+        try await write(buffer)
+        buffer.clear()
+      }
+      if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
+        lastProgress = .now
+         try appendProgress(to: &buffer, sent: &sent)
+      }
       if buffer.readableBytes == 0, case .tick = wake, lastWrite.duration(to: .now) >= Self.keepAliveInterval {
         buffer.writeString(": still here\n\n")
       }
@@ -137,17 +142,19 @@ struct EventStream {
     }
   }
 
-  private mutating func appendNews(to buffer: inout ByteBuffer) async throws {
+  /// - Returns: whether more is there than one piece should hold.
+  private mutating func appendNews(to buffer: inout ByteBuffer) async throws -> Bool {
     while true {
       let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500)
-      guard let last = events.last else { return }
+      guard let last = events.last else { return false }
       cursor = last.seq
       for event in try await filter.matching(events, daemon.store) {
         buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
         buffer.writeData(try Reply.line(event))
         buffer.writeString("\n")
       }
-      guard events.count == 500, buffer.readableBytes < 1 << 20 else { return }
+      guard events.count == 500 else { return false }
+      guard buffer.readableBytes < 1 << 18 else { return true }
     }
   }
 

@@ -23,19 +23,19 @@ extension Handlers {
     let batch = request.query("batch")
     if let batch, try await !daemon.store.batchExists(batch) { throw Problem(.notFound, "no batch \"\(batch)\"") }
     let records: [JobRecord]
+    let next: JobID?
     if let ids = try request.ids("ids") {
       let wanted = Set(ids).sorted().filter { id in after.map { id > $0 } ?? true }.prefix(limit)
-      records = try await daemon.store.records(Array(wanted))
-      if let missing = wanted.first(where: { id in !records.contains { $0.job.id == id } }) {
-        throw Problem(.notFound, "no job \(missing)")
-      }
+      next = wanted.count < limit ? nil : wanted.last
+      // Those that are gone are left out: a client that needs to know compares.
+      records = try await daemon.store.records(Array(wanted)).filter { batch == nil || $0.job.batch == batch }
     } else {
       records = try await daemon.store.jobs(state: state, batch: batch, after: after, limit: limit)
+      next = records.count < limit ? nil : records.last?.job.id
     }
     let jobs = records.map { daemon.scheduler.board.overlay($0.job) }
       .filter { state == nil || $0.state == state }
-    let isLast = records.count < limit
-    return try Reply.json(JobPage(jobs: jobs, next: isLast ? nil : records.last?.job.id))
+    return try Reply.json(JobPage(jobs: jobs, next: next))
   }
 
   static let showJob: RouteTable.Handler = { request, daemon in
