@@ -77,21 +77,35 @@ public final class Daemon: Sendable {
   public var log: String { process?.errorsSoFar ?? "" }
   /// What the daemon has told its service manager: `READY=1`, `STATUS=…`, `WATCHDOG=1`.
   public var notifications: [String] { run.withLock { $0?.notify.heard.value ?? [] } }
-  /// The database's path.
+
+  /// Suspends until the daemon has told its service manager this so many times.
+  public func waitForNotification(_ text: String, count: Int = 1, timeout: Duration = .seconds(30)) async throws {
+    guard let heard = run.withLock({ $0?.notify.heard }) else { return }
+    try await heard.wait(for: "\(count) × \(text)", timeout: timeout) { lines in
+      lines.count { $0 == text } >= count ? () : nil
+    }
+  }
+
+  /// The path of a file of the state directory.
   public func statePath(_ name: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// Starts the daemon without waiting, for tests of a start that fails; more arguments may be given.
+  ///
+  /// - Parameter wrapper: a program and its arguments that end by executing what follows them.
   @discardableResult
-  public func launch(_ more: String..., environment added: [String: String] = [:]) throws -> ChildProcess {
+  public func launch(
+    _ more: String..., through wrapper: [String] = [], environment added: [String: String] = [:]
+  ) throws -> ChildProcess {
     let number = runs.withLock { count in
       count += 1
       return count
     }
     let notify = try NotifySocket(path: directory.path("notify\(number)"))
     let environment = environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 }.merging(added) { $1 }
+    let command = wrapper + [try BuiltPrograms.path("transferd")] + arguments + more
     let process = try ChildProcess(
       Launch(
-        BuiltPrograms.path("transferd"), arguments + more, environment: environment, directory: directory.path
+        command[0], Array(command.dropFirst()), environment: environment, directory: directory.path
       ))
     run.withLock { $0 = Run(process: process, notify: notify) }
     return process

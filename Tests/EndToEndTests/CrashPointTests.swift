@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// P3, D1, D2: the daemon is killed exactly between two steps of a download.
+@Suite("a kill at an exact point", .timeLimit(.minutes(2))) struct CrashPointTests {
+  /// Where the kill comes.
+  enum Point: String, CaseIterable, CustomTestStringConvertible {
+    case makingThePartFile = "while the part file is made"
+    case firstRecord = "at the commit of the first record"
+    case synchronizing = "before the bytes are brought to the disk"
+    case recordOfRename = "at the commit that announces the rename"
+    case beforeRename = "before the rename"
+    case afterRename = "after the rename, before the directory is brought to the disk"
+    case settling = "at the commit that says completed"
+
+    var testDescription: String { rawValue }
+    /// Before the first body byte, else before the last ones.
+    var isEarly: Bool { self == .makingThePartFile || self == .firstRecord }
+    /// All bytes are there, and a durable record says of which file: nothing is asked for again.
+    var isWhole: Bool { !isEarly }
+  }
+
+  @Test("completes with the right bytes and nothing left over", arguments: Point.allCases)
+  func kill(_ point: Point) async throws {
+    let payload = Payload(size: 3 << 20, seed: 7)
+    let (reached, proceed) = (Gate(), Gate())
+    let file = FileBehaviour.file(payload)
+    let server = try LoopbackServer(
+      point.isEarly
+        ? file.answering(on: .first(1)) { answer, _ in answer.prelude += [.signal(reached), .waitFor(proceed)] }
+        // The rest is one write, so that no checkpoint can see a part of it.
+        : file.holding(after: payload.size - 1000, reached: reached, until: proceed))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await reached.wait()
+    let trap = try await Self.trap(daemon, point)
+    proceed.open()
+    try await Self.spring(trap, daemon, point)
+    #expect(try daemon.fileNames.contains("a") == (point == .afterRename || point == .settling))
+
+    try await daemon.start()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.count == (point.isWhole ? 1 : 2))
+    try await daemon.restart()
+    #expect(try await daemon.job(id).state == "completed")
+    #expect(server.requests.count == (point.isWhole ? 1 : 2))
+  }
+
+  private static func trap(_ daemon: Daemon, _ point: Point) async throws -> Interception {
+    let log = daemon.statePath("transferd.db-wal")
+    let sync = "fdatasync,fsync"
+    switch point {
+    case .makingThePartFile:
+      return try await Interception(
+        daemon, calls: "rename,renameat", paths: [daemon.downloads], doing: "signal=KILL")
+    case .firstRecord, .recordOfRename:
+      return try await Interception(daemon, calls: sync, paths: [log], doing: "signal=KILL")
+    case .synchronizing:
+      let part = daemon.downloaded(try #require(try daemon.partNames.first))
+      return try await Interception(daemon, calls: sync, paths: [part], doing: "signal=KILL")
+    case .beforeRename:
+      return try await Interception(
+        daemon, calls: "renameat2", paths: [daemon.downloads], doing: "signal=KILL")
+    case .afterRename:
+      return try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: "signal=KILL")
+    case .settling:
+      return try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: "signal=STOP")
+    }
+  }
+
+  private static func spring(_ trap: Interception, _ daemon: Daemon, _ point: Point) async throws {
+    guard point == .settling else { return try await trap.waitForHit(daemon) }
+    // Stopped after the rename: from here on the next commit is the one that says completed.
+    try await trap.waitForStop()
+    try await trap.detach()
+    let last = try await Interception(
+      daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
+    daemon.signal(SIGCONT)
+    try await last.waitForHit(daemon)
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// strace(1) on a running daemon: does something at certain system calls on certain files, exactly there.
+final class Interception: Sendable {
+  private let strace: ChildProcess
+
+  /// Attaches to every thread, and returns when it watches.
+  /// - Parameters:
+  ///   - calls: system calls, separated by commas.
+  ///   - paths: only calls on these files, by descriptor or by name.
+  ///   - action: what follows `:` in `-e inject=`; `signal=KILL` kills the daemon before the call is made.
+  init(_ daemon: Daemon, calls: String, paths: [String], doing action: String) async throws {
+    guard let pid = daemon.pid else {
+      throw TestSupportError.failed(program: "strace", reason: "the daemon does not run")
+    }
+    strace = try ChildProcess(
+      Launch(
+        BuiltPrograms.system("strace"),
+        ["-f", "-p", "\(pid)", "-e", "trace=\(calls)", "-e", "inject=\(calls):\(action)"]
+          + paths.flatMap { ["-P", $0] }))
+    try await strace.waitForErrors("\(pid) attached")
+  }
+
+  deinit { strace.signalGroup(SIGKILL) }
+
+  /// Suspends until the daemon was killed by the trap.
+  func waitForHit(_ daemon: Daemon) async throws {
+    guard let process = daemon.process else { return }
+    let ending = try await process.waitForEnd()
+    guard ending == .signal(SIGKILL) else {
+      throw TestSupportError.failed(program: "transferd", reason: "\(ending) in place of the kill")
+    }
+    _ = try await strace.result()
+  }
+
+  /// Suspends until the daemon was stopped by the trap.
+  func waitForStop() async throws {
+    try await strace.waitForErrors("stopped by SIGSTOP")
+  }
+
+  /// Lets go of the daemon, which stays stopped if it was.
+  func detach() async throws {
+    strace.kill(SIGINT)
+    _ = try await strace.result()
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// P3: whatever is killed goes on by itself.
+@Suite("kill -9", .timeLimit(.minutes(2))) struct KillTests {
+  /// Bytes that may be fetched twice for each kill.
+  static let refetched: Int64 = 1 << 20
+
+  @Test("twelve times in one download costs at most 1 MiB each and no byte of the result")
+  func manyKills() async throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
+    let payload = Payload(size: 40 << 20, seed: seed)
+    // The kill comes when so much of an answer has been sent, while the rest trickles on.
+    let moments = (0..<12).map { _ in (bytes: Int64.random(in: 1..<3 << 20, using: &random), reached: Gate()) }
+    var file = FileBehaviour.file(payload)
+    for (number, moment) in moments.enumerated() {
+      file = file.interrupting(
+        after: moment.bytes, on: .at(number), with: .signal(moment.reached), .drip(bytesPerSecond: 1 << 18))
+    }
+    let server = try LoopbackServer(file)
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/big"), "-o", "big", "--checksum", "sha-256=\(payload.sha256)")
+    for (number, moment) in moments.enumerated() {
+      try await moment.reached.wait()
+      try await daemon.kill9()
+      #expect(try !daemon.fileNames.contains("big"))
+      let kept = try daemon.partSize
+      try await daemon.start()
+      let next = try await server.waitForRequests(number + 2)[number + 1]
+      #expect(next.start <= kept)
+      #expect(kept - next.start <= Self.refetched, "kill \(number) of seed \(seed)")
+      #expect(["running", "completed"].contains(try await daemon.job(id).state))
+    }
+    try await daemon.expectCompleted(id, payload, as: "big")
+    #expect(server.requests.count == moments.count + 1)
+  }
+
+  @Test("before the first record costs what had come")
+  func beforeTheRecord() async throws {
+    let payload = Payload(size: 4 << 20, seed: 3)
+    let (reached, never) = (Gate(), Gate())
+    let server = try LoopbackServer(.file(payload).holding(after: 4096, reached: reached, until: never))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await reached.wait()
+    try await daemon.kill9()
+    try await daemon.start()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.count == 2)
+  }
+
+  @Test("while a retry is waited for leaves the time of the retry as it was")
+  func whileRetrying() async throws {
+    let server = try LoopbackServer(.file(size: 1).failing(503, retryAfter: .seconds(60)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await daemon.reached("retrying", by: id)
+    let before = try await daemon.job(id)
+    try await daemon.restart(by: SIGKILL)
+    let after = try await daemon.job(id)
+    #expect(after.state == "retrying")
+    #expect(after.retryAt == before.retryAt)
+    #expect(after.attempt == before.attempt)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("of a job that waits for the server to name its file keeps one part file and one name")
+  func namedByResponse() async throws {
+    let payload = Payload(size: 6 << 20, seed: 5)
+    let (reached, never) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(payload).contentDisposition("attachment; filename=\"given.bin\"")
+        .holding(after: 3 << 20, reached: reached, until: never))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/x?id=1"), "-J")
+    try await reached.wait()
+    try await daemon.kill9()
+    #expect(try daemon.partNames.count == 1)
+    try await daemon.start()
+    try await daemon.expectCompleted(id, payload, as: "given.bin")
+    #expect(server.requests[1].start > 0)
+  }
+
+  @Test("and a loss of power: what was not checkpointed is not trusted after another boot")
+  func powerCut() async throws {
+    let payload = Payload(size: 8 << 20, seed: 6)
+    let (first, second) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(payload).holding(after: 4 << 20, reached: first, until: Gate(), on: .at(0))
+        .holding(after: 2 << 20, reached: second, until: Gate(), on: .at(1)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await first.wait()
+    // A pause is a checkpoint of all that came.
+    #expect(try await daemon.ctl("pause", id).status == 0)
+    let safe = try daemon.partSize
+    #expect(try await daemon.ctl("resume", id).status == 0)
+    try await second.wait()
+    try await daemon.kill9()
+    let part = daemon.downloaded(try #require(try daemon.partNames.first))
+    let file = try FileHandle(forUpdating: URL(fileURLWithPath: part))
+    try file.seek(toOffset: UInt64(safe))
+    try file.write(contentsOf: Data(count: 1 << 20))
+    try file.close()
+
+    let boot = try daemon.directory.file("boot-id", text: "00000000-0000-4000-8000-000000000000\n")
+    let mount = "mount --bind \(boot) /proc/sys/kernel/random/boot_id && exec \"$0\" \"$@\""
+    try daemon.launch(through: [BuiltPrograms.system("unshare"), "-m", BuiltPrograms.system("sh"), "-c", mount])
+    try await daemon.waitUntilReady()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.map(\.start) == [0, safe, safe])
+  }
+}

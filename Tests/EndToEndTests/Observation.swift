@@ -1,0 +1,88 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// What the tests of this module look at again and again.
+extension Daemon {
+  /// The names in the directory of the downloads; part files begin with a dot.
+  var fileNames: [String] {
+    get throws { try directory.names(in: "downloads") }
+  }
+
+  /// The names of part files, the half-made ones included.
+  var partNames: [String] {
+    get throws { try fileNames.filter { $0.hasSuffix(".part") || $0.hasSuffix(".new") } }
+  }
+
+  /// What the only part file holds; 0 without one.
+  var partSize: Int64 {
+    get throws {
+      guard let name = try partNames.first(where: { $0.hasSuffix(".part") }) else { return 0 }
+      var status = stat()
+      guard stat(downloaded(name), &status) == 0 else { return 0 }
+      return Int64(status.st_size)
+    }
+  }
+
+  /// The path of a download.
+  func downloaded(_ name: String) -> String { downloads + "/" + name }
+
+  /// Suspends until the job has come to a state, now or earlier.
+  func reached(_ state: String, by id: String, timeout: Duration = .seconds(40)) async throws {
+    let events = try ctlStarted("events", id, "--follow", "--format", "json")
+    try await events.waitForOutput("\"to\":\"\(state)\"", timeout: timeout)
+    events.signalGroup(SIGKILL)
+  }
+
+  /// Suspends until the job's history tells of a failure with this code.
+  func failed(with code: String, _ id: String, timeout: Duration = .seconds(40)) async throws {
+    let events = try ctlStarted("events", id, "--follow", "--format", "json")
+    try await events.waitForOutput("\"code\":\"\(code)\"", timeout: timeout)
+    events.signalGroup(SIGKILL)
+  }
+
+  /// The ids of all stored jobs.
+  func storedIDs() async throws -> Set<String> {
+    Set(try await ctl("status", "--format", "name").lines)
+  }
+
+  /// The job is completed, and the destination holds exactly these bytes and nothing beside it.
+  func expectCompleted(
+    _ id: String, _ payload: Payload, as name: String, at location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let job = try await finished(id)
+    #expect(job.state == "completed", "\(job.error?.message ?? "no error")", sourceLocation: location)
+    #expect(job.bytesDone == payload.size, sourceLocation: location)
+    #expect(try fileNames == [name], sourceLocation: location)
+    #expect(try sha256(ofFile: downloaded(name)) == payload.sha256, sourceLocation: location)
+  }
+}
+
+extension ServedRequest {
+  /// The offset that a `Range: bytes=n-` asks from; 0 without one.
+  var start: Int64 { range.flatMap { Int64($0.dropLast()) } ?? 0 }
+}
+
+/// Numbers that follow from a seed, so that a failure can be made again.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  /// SplitMix64 (Steele, Lea, Flood 2014).
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+extension Daemon {
+  /// As `add`, with arguments that are put together.
+  func addJob(_ arguments: [String]) async throws -> String {
+    let result = try await ctlLaunch(["add"] + arguments).runSuccessfully()
+    return try #require(result.lines.first)
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("soak", .timeLimit(.minutes(2))) struct SoakTests {
+  @Test("fifty downloads and twenty kills end in fifty right files")
+  func soak() async throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    print("soak: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    var payloads = [0, 1, 4095, 1 << 20, 8 << 20].map { Payload(size: $0, seed: seed) }
+    while payloads.count < 50 {
+      payloads.append(Payload(size: .random(in: 0..<5 << 20, using: &random), seed: seed &+ UInt64(payloads.count)))
+    }
+    let server = try LoopbackServer(
+      files: Dictionary(
+        uniqueKeysWithValues: payloads.enumerated().map { number, payload in
+          ("/\(number)", .file(payload).dripping(bytesPerSecond: 2 << 20))
+        }))
+    let daemon = try await Daemon()
+    let list = payloads.indices.map { server.url("/\($0)") + "\n" }.joined()
+    let added = try await daemon.ctl("add", "-i", "-", "--batch", "soak", input: Data(list.utf8))
+    #expect(added.lines.count == payloads.count)
+
+    for kill in 0..<20 {
+      let target = server.counters.bodyBytesSent + Int64.random(in: 1..<3 << 20, using: &random)
+      do {
+        try await server.waitForCounters(timeout: .seconds(20)) { $0.bodyBytesSent >= target }
+      } catch {
+        Issue.record("nothing goes on after kill \(kill) of seed \(seed)\n\(daemon.log)")
+      }
+      try await daemon.restart(by: SIGKILL)
+    }
+    let wait = try await daemon.ctl("wait", "--batch", "soak", timeout: .seconds(80))
+    #expect(wait.status == 0, "seed \(seed): \(wait.stderr)")
+    for job in try await daemon.jobs() {
+      #expect(job.state == "completed", "seed \(seed): \(job)")
+      #expect(job.attempt <= job.maxAttempts)
+    }
+    #expect(try daemon.fileNames.count == payloads.count)
+    for (number, payload) in payloads.enumerated() {
+      #expect(try sha256(ofFile: daemon.downloaded("\(number)")) == payload.sha256, "file \(number) of seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// D5, D6, E16: what stands in the way of a start.
+@Suite("a start", .timeLimit(.minutes(2))) struct StartTests {
+  @Test("is refused while another daemon has the state, naming its pid; that one is not disturbed")
+  func second() async throws {
+    let daemon = try await Daemon()
+    let pid = try #require(daemon.pid)
+    let second = try await Self.transferd(state: daemon.stateDirectory, socket: daemon.directory.path("run/other"))
+    #expect(second.status == 1)
+    #expect(second.stderr.contains("pid \(pid)"))
+    let same = try await Self.transferd(state: daemon.stateDirectory, socket: daemon.socketPath)
+    #expect(same.status == 1)
+    #expect(try await daemon.ctl("status").status == 0)
+  }
+
+  @Test("is refused while another daemon answers on the socket")
+  func socketInUse() async throws {
+    let daemon = try await Daemon()
+    let other = try await Self.transferd(state: daemon.directory.path("other"), socket: daemon.socketPath)
+    #expect(other.status == 1)
+    #expect(other.stderr.contains("another program answers"))
+    #expect(try await daemon.ctl("status").status == 0)
+  }
+
+  @Test("replaces the socket of a daemon that died")
+  func staleSocket() async throws {
+    let daemon = try await Daemon()
+    try await daemon.kill9()
+    #expect(FileManager.default.fileExists(atPath: daemon.socketPath))
+    try await daemon.start()
+    #expect(try await daemon.ctl("status").status == 0)
+  }
+
+  @Test("is refused where a regular file stands in the place of the socket, which stays")
+  func regularFile() async throws {
+    let daemon = try await Daemon(isStarted: false)
+    try daemon.directory.file("run/s", text: "precious")
+    let end = try await daemon.launch().result()
+    #expect(end.status == 1)
+    #expect(end.stderr.contains("not a socket"))
+    #expect(!daemon.notifications.contains("READY=1"))
+    #expect(try String(contentsOfFile: daemon.socketPath, encoding: .utf8) == "precious")
+  }
+
+  @Test("is refused where the socket's path is too long, in words")
+  func longPath() async throws {
+    let directory = try TemporaryDirectory()
+    let end = try await Self.transferd(
+      state: directory.path("state"), socket: directory.path(String(repeating: "s", count: 120)))
+    #expect(end.status == 1)
+    #expect(end.stderr.contains("longer than 107 bytes"))
+  }
+
+  /// How the database was hurt.
+  enum Damage: String, CaseIterable {
+    case noDatabase, cutShort, zeroedPages, missingBesideItsLog
+  }
+
+  @Test("refuses a damaged database and leaves it as it is", arguments: Damage.allCases)
+  func damaged(_ damage: Damage) async throws {
+    let daemon = try await Daemon()
+    for number in 0..<20 { _ = try await daemon.add("http://127.0.0.1:9/\(number)", "--paused") }
+    try await daemon.terminate()
+    let path = daemon.statePath("transferd.db")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    switch damage {
+    case .noDatabase: bytes = Data("this is no database\n".utf8)
+    case .cutShort: bytes = bytes.prefix(bytes.count / 2)
+    case .zeroedPages: bytes.replaceSubrange(4096..<bytes.count, with: Data(count: bytes.count - 4096))
+    case .missingBesideItsLog: break
+    }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    if damage == .missingBesideItsLog {
+      try FileManager.default.moveItem(atPath: path, toPath: path + "-wal")
+    }
+    let end = try await daemon.launch().result()
+    #expect(end.status == 1)
+    #expect(end.stderr.contains("transferd.db"), "\(end.stderr)")
+    let left = damage == .missingBesideItsLog ? path + "-wal" : path
+    #expect(try Data(contentsOf: URL(fileURLWithPath: left)) == bytes)
+    #expect(FileManager.default.fileExists(atPath: path) == (damage != .missingBesideItsLog))
+  }
+
+  private static func transferd(state: String, socket: String) async throws -> ChildProcess.Result {
+    try await Launch(BuiltPrograms.path("transferd"), ["--state-dir", state, "--socket", socket]).run()
+  }
+}

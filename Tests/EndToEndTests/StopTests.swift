@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// D: how the daemon stops, pauses and is told things by signals.
+@Suite("signals", .timeLimit(.minutes(2))) struct StopTests {
+  @Test("SIGTERM ends with 0 within 5 s, and no byte is fetched again", arguments: [SIGTERM, SIGINT])
+  func cleanStop(signal: Int32) async throws {
+    let payload = Payload(size: 6 << 20, seed: 1)
+    let jobs = 4
+    let reached = (0..<jobs).map { _ in Gate() }
+    let server = try LoopbackServer(
+      files: Dictionary(
+        uniqueKeysWithValues: reached.enumerated().map { number, gate in
+          ("/\(number)", .file(payload).holding(after: 4 << 20, reached: gate, until: Gate()))
+        }))
+    let daemon = try await Daemon()
+    var ids: [String] = []
+    for number in 0..<jobs { ids.append(try await daemon.add(server.url("/\(number)"), "-o", "\(number)")) }
+    for gate in reached { try await gate.wait() }
+
+    daemon.signal(signal)
+    let end = try #require(try await daemon.process?.result(timeout: .seconds(5)))
+    #expect(end.ending == .exit(0), "\(end.stderr)")
+    #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
+    let kept = try daemon.partNames.map { name in
+      try FileManager.default.attributesOfItem(atPath: daemon.downloaded(name))[.size] as? Int64 ?? 0
+    }
+
+    try await daemon.start()
+    for id in ids { #expect(try await daemon.finished(id).state == "completed") }
+    let resumed = server.requests.filter { $0.start > 0 }.map(\.start)
+    #expect(resumed.sorted() == kept.sorted())
+    #expect(server.requests.count == 2 * jobs)
+    for number in 0..<jobs { #expect(try sha256(ofFile: daemon.downloaded("\(number)")) == payload.sha256) }
+  }
+
+  @Test("an idle daemon ends with 0 at once")
+  func idleStop() async throws {
+    let stop = try await Daemon().terminate()
+    #expect(stop.ending == .exit(0))
+    #expect(stop.duration < .seconds(5))
+  }
+
+  @Test("SIGHUP reads new limits, and a broken file changes nothing")
+  func reload() async throws {
+    let server = try LoopbackServer(.file(size: 1000).holding(after: 10, until: Gate(), on: .always))
+    let daemon = try await Daemon(config: "transferd:\n  maxActive: 1\n")
+    for name in ["a", "b", "c"] { _ = try await daemon.add(server.url("/"), "-o", name) }
+    try await server.waitForRequests(1)
+    #expect(try await daemon.jobs("--state", "running").count == 1)
+
+    try daemon.directory.file("config.yaml", text: "transferd:\n  maxActive: none\n")
+    daemon.signal(SIGHUP)
+    try await daemon.waitForNotification("READY=1", count: 2)
+    #expect(try await daemon.jobs("--state", "running").count == 1)
+    #expect(daemon.log.contains("maxActive"))
+
+    try daemon.directory.file("config.yaml", text: "transferd:\n  maxActive: 3\n")
+    daemon.signal(SIGHUP)
+    try await server.waitForRequests(3)
+    #expect(try await daemon.jobs("--state", "running").count == 3)
+  }
+
+  @Test("a daemon that was stopped and continued goes on with its transfers")
+  func stopped() async throws {
+    let payload = Payload(size: 8 << 20, seed: 2)
+    let reached = Gate()
+    let server = try LoopbackServer(
+      .file(payload).interrupting(after: 1 << 20, with: .signal(reached), .drip(bytesPerSecond: 8 << 20)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a", "--stall-timeout", "1")
+    try await reached.wait()
+    daemon.signal(SIGSTOP)
+    // Longer than the stall timeout: that it passes is the point.
+    try await Task.sleep(for: .milliseconds(1500))
+    daemon.signal(SIGCONT)
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.count <= 2)
+  }
+}
+
+/// D: what the service manager hears.
+@Suite("notifications", .timeLimit(.minutes(2))) struct NotificationTests {
+  @Test("READY=1 comes with a socket that answers, each time")
+  func ready() async throws {
+    // The fixture connects as soon as it hears READY=1, and throws if nobody listens.
+    let daemon = try await Daemon()
+    for _ in 0..<5 { try await daemon.restart(by: SIGKILL) }
+    #expect(try await daemon.ctl("status").status == 0)
+  }
+
+  @Test("WATCHDOG=1 comes again and again, and not from a stopped daemon")
+  func watchdog() async throws {
+    let daemon = try await Daemon(environment: ["WATCHDOG_USEC": "200000"])
+    try await daemon.waitForNotification("WATCHDOG=1", count: 5)
+    daemon.signal(SIGSTOP)
+    try await Task.sleep(for: .milliseconds(50))
+    let heard = daemon.notifications.count { $0 == "WATCHDOG=1" }
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(daemon.notifications.count { $0 == "WATCHDOG=1" } == heard)
+    daemon.signal(SIGCONT)
+    try await daemon.waitForNotification("WATCHDOG=1", count: heard + 2)
+  }
+
+  @Test("STOPPING=1 comes before the end")
+  func stopping() async throws {
+    let daemon = try await Daemon()
+    try await daemon.terminate()
+    try await daemon.waitForNotification("STOPPING=1")
+  }
+}
