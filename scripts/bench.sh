@@ -1,0 +1,308 @@
+#!/usr/bin/env bash
+# Compares transferd with other tools on this machine, now. Prints ratios: they hold for one run, not for the world.
+#
+#   scripts/bench.sh [large] [small] [idle]      all three where none is named
+#
+#   BENCH_DIR=DIR      where files are downloaded to (a temporary directory below TMPDIR or /tmp)
+#   ROUNDS=5           rounds; in each every tool has one turn, medians are shown
+#   LARGE_MIB=2048     size of the large file
+#   FILES=10000        how many small files of 4 KiB
+#   LIMIT=180          seconds that one turn may take
+#
+# CPU is user + system time of all client processes; for transferd that is daemon and transferctl. transferd calls a
+# job completed only when fsync(2) has made file, name and job durable; its peers promise nothing of the kind. So a disk
+# table says as much about the disk: a second one is made in memory, on /dev/shm, where that has room.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# shellcheck source=scripts/nginx-here.sh
+. scripts/nginx-here.sh
+repository=$PWD
+
+rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-180}
+parts=("$@")
+((${#parts[@]})) || parts=(large small idle)
+for part in "${parts[@]}"; do
+  case $part in large | small | idle) ;; *)
+    echo "usage: ${0##*/} [large] [small] [idle]" >&2
+    exit 64
+    ;;
+  esac
+done
+wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/transferd-bench.XXXXXX")
+made=("$work")
+nginx_pid='' daemon=''
+cleanup() {
+  stop_ours "$daemon" "$work"
+  stop_ours "$nginx_pid" "$work"
+  rm -rf "${made[@]}"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+# ---- the machine and the tools
+
+say() { echo "$*" >&2; }
+file_system() { df --output=fstype "$1" | tail -1; }
+room_mib() { df --output=avail -m "$1" | tail -1 | tr -d ' '; }
+
+say "building (release) …"
+make --no-print-directory release >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+export PATH=$repository/.build/release:$PATH:/usr/sbin
+cc -O2 -o "$work/bare" bench/bare.c
+
+have() {
+  command -v "$1" >/dev/null || { say "left out: $1 is not installed"; return 1; }
+}
+peers=(curl)
+for peer in aria2c wget2 rclone; do
+  if have "$peer"; then peers+=("$peer"); fi
+done
+
+# Served from memory where there is room, so that the disk is the client's alone.
+www=$work/www
+shm_mib=0
+if [[ -d /dev/shm && -w /dev/shm ]]; then
+  shm_mib=$(room_mib /dev/shm)
+  available=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+  ((shm_mib < available)) || shm_mib=$available
+fi
+need=$((2 * large_mib + files / 64 + 1024))
+if ((shm_mib > need)); then
+  www=$(mktemp -d /dev/shm/transferd-bench.XXXXXX)
+  made+=("$www")
+fi
+
+if [[ ${BENCH_DIR-} ]]; then
+  disk=$(mktemp -d "$BENCH_DIR/transferd-bench.XXXXXX")
+  made+=("$disk")
+else
+  disk=$work/files
+fi
+mkdir -p "$disk" "$www/small"
+places=("$disk")
+if [[ $(file_system "$disk") != tmpfs ]]; then
+  if ((shm_mib > need)); then
+    places+=("$(mktemp -d /dev/shm/transferd-bench.XXXXXX)")
+    made+=("${places[1]}")
+  else
+    say "no table for memory: /dev/shm or free memory has less than $need MiB"
+  fi
+fi
+
+if wants large; then
+  head -c 64M /dev/urandom >"$work/seed"
+  for ((i = 0; i < large_mib / 64; i++)); do cat "$work/seed"; done >"$www/large.bin"
+fi
+if wants small || wants idle; then
+  head -c $((files * 4096)) /dev/urandom | (cd "$www/small" && split -b 4096 -d -a 6 - f)
+fi
+serve_with_nginx "$work/nginx" "$www" \
+  "access_log off; keepalive_requests 1000000; open_file_cache max=20000 inactive=600s; tcp_nodelay on;" ""
+base=http://127.0.0.1:$nginx_port
+
+# ---- one turn
+
+export TRANSFERD_SOCKET=$work/transferd.sock
+start_daemon() { # STATE-DIR [FLAG…]
+  stop_ours "$daemon" "$work"
+  local state=$1
+  shift
+  rm -rf "$state"
+  mkdir "$state"
+  chmod 700 "$state"
+  transferd --state-dir "$state" --socket "$TRANSFERD_SOCKET" "$@" </dev/null >/dev/null 2>"$work/transferd.log" &
+  daemon=$!
+  for _ in {1..200}; do
+    transferctl daemon status >/dev/null 2>&1 && return
+    kill -0 "$daemon" 2>/dev/null || break
+    sleep 0.05
+  done
+  cat "$work/transferd.log" >&2
+  return 1
+}
+
+daemon_cpu() { # seconds: utime and stime of proc_pid_stat(5)
+  [[ $daemon ]] || { echo 0; return; }
+  sed 's/^.*) //' "/proc/$daemon/stat" | awk -v hz="$(getconf CLK_TCK)" '{ print ($12 + $13) / hz }'
+}
+
+# turn FILE COMMAND…: appends "WALL CPU" to FILE, or says that it failed.
+turn() {
+  local into=$1 before after status=0 TIMEFORMAT='%R %U %S'
+  shift
+  before=$(daemon_cpu)
+  { time timeout "$limit" "$@" </dev/null >/dev/null 2>"$work/stderr" || status=$?; } 2>"$work/time"
+  after=$(daemon_cpu)
+  if ((status)); then
+    say "  ${into##*/}: status $status: $(tail -1 "$work/stderr")"
+    return 1
+  fi
+  awk -v d="$(echo "$after $before" | awk '{ print $1 - $2 }')" '{ print $1, $2 + $3 + d }' "$work/time" >>"$into"
+}
+
+fresh() { # an empty directory; nobody shall pay for what another left dirty
+  rm -rf "$1"
+  mkdir -p "$1"
+  [[ $(file_system "$1") == tmpfs ]] || timeout 30 sync -f "$1" || true
+}
+
+# table DIR TITLE: every tool's medians as ratios to curl's and bare's, in the order of $tools.
+table() {
+  echo
+  for tool in $tools; do
+    [[ -s $1/$tool ]] && awk -v tool="$tool" '{ print tool, $1, $2 }' "$1/$tool"
+  done | awk -v title="$2" '
+    function median(list, n, i, j, t) {
+      for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+      return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+    }
+    !($1 in count) { order[++tools] = $1 }
+    { n = ++count[$1]; wall[$1, n] = $2; cpu[$1, n] = $3 }
+    function ratio(a, b) { return b > 0 ? sprintf("%.2f", a / b) : "-" }
+    END {
+      for (k = 1; k <= tools; k++) {
+        t = order[k]
+        for (i = 1; i <= count[t]; i++) { w[i] = wall[t, i]; c[i] = cpu[t, i] }
+        W[t] = median(w, count[t]); C[t] = median(c, count[t]); low[t] = w[1]; high[t] = w[count[t]]
+      }
+      printf "%s\nmedians of %d rounds; curl = 1.00 stands for %.2f s, of CPU %.2f s\n", title, count["curl"], W["curl"], C["curl"]
+      printf "  %-16s %10s %10s %10s %10s   %s\n", "", "wall/curl", "CPU/curl", "wall/bare", "CPU/bare", "wall of all rounds"
+      for (k = 1; k <= tools; k++) {
+        t = order[k]
+        printf "  %-16s %10s %10s %10s %10s   %s–%s\n", t, ratio(W[t], W["curl"]), ratio(C[t], C["curl"]), \
+          ratio(W[t], W["bare"]), ratio(C[t], C["bare"]), ratio(low[t], W["curl"]), ratio(high[t], W["curl"])
+      }
+    }'
+}
+
+# ---- (a) one large file
+
+curl_and_fsync() { curl -qsSo "$2" "$1" && sync "$2"; }
+export -f curl_and_fsync
+
+large_turn() { # TOOL DIR RESULTS
+  local url=$base/large.bin out=$2/large.bin
+  fresh "$2"
+  case $1 in
+    transferd) turn "$3/$1" transferctl add "$url" -d "$2" --wait ;;
+    curl) turn "$3/$1" curl -qsSo "$out" "$url" ;;
+    curl+fsync) turn "$3/$1" bash -c "curl_and_fsync '$url' '$out'" ;;
+    aria2c) turn "$3/$1" aria2c --no-conf -q -x1 -s1 --file-allocation=none -d "$2" -o large.bin "$url" ;;
+    wget2) turn "$3/$1" wget2 --no-config -q --max-threads=1 -O "$out" "$url" ;;
+    rclone) turn "$3/$1" rclone --config /dev/null -q copyurl "$url" "$out" ;;
+    bare) turn "$3/$1" bash -c "echo /large.bin '$out' | exec '$work/bare' $nginx_port" ;;
+  esac
+  [[ $(stat -c %s "$out") == $((large_mib << 20)) ]] || { say "  $1: the file has a wrong size"; return 1; }
+}
+
+large() { # DIR
+  local place=$1 results=$work/results-large-$2 tool
+  mkdir -p "$results" "$results-warm"
+  tools="transferd curl ${peers[*]:1} bare"
+  [[ $(file_system "$place") == tmpfs ]] || tools=${tools/curl/curl curl+fsync}
+  start_daemon "$place/state"
+  for tool in $tools; do # once unmeasured: fills caches, and shows who brings the right bytes
+    if ! large_turn "$tool" "$place/out" "$results-warm" || ! cmp -s "$place/out/large.bin" "$www/large.bin"; then
+      say "left out: $tool, it does not work here"
+      tools=$(echo " $tools " | sed "s/ ${tool/+/\\+} / /")
+    fi
+  done
+  for ((round = 1; round <= rounds; round++)); do
+    say "large, $(file_system "$place"), round $round of $rounds"
+    for tool in $tools; do large_turn "$tool" "$place/out" "$results" || true; done
+  done
+  rm -rf "$place/out"
+  table "$results" "One file of $large_mib MiB, downloaded to $(file_system "$place")"
+}
+
+# ---- (b) many small files
+
+small_turn() { # TOOL N DIR RESULTS
+  fresh "$3"
+  case $1 in
+    transferd)
+      start_daemon "${3%/*}/state" --max-active "$2" --max-per-origin "$2"
+      turn "$4" transferctl add -i "$work/urls" -d "$3" --wait
+      ;;
+    curl) turn "$4" curl -qsS -Z --parallel-max "$2" -K "$work/curl-${3//\//_}" ;;
+    aria2c) turn "$4" aria2c --no-conf -q --file-allocation=none -j "$2" -x1 -s1 -d "$3" -i "$work/urls" ;;
+    wget2) turn "$4" wget2 --no-config -q --max-threads="$2" -P "$3" -i "$work/urls" ;;
+    bare) turn "$4" bash -c "exec '$work/bare' $nginx_port <'$work/bare-${3//\//_}'" ;;
+  esac
+  [[ $(find "$3" -type f -size -5k -size +3k -printf x | wc -c) == "$files" ]] || { say "  $1: files are missing"; return 1; }
+}
+
+small() { # DIR
+  local place=$1 results=$work/results-small-$2 tool n best took out=$1/out
+  declare -A parallel=() width=(
+    [transferd]="16 64 256" [curl]="16 64 256" [wget2]="8 16 64" [aria2c]="16 64" [bare]="1")
+  mkdir -p "$results" "$results-trial"
+  find "$www/small" -type f -printf "$base/small/%f\n" | sort >"$work/urls"
+  sed -E "s#.*/(.*)#url=\"$base/small/\1\"\noutput=\"$out/\1\"#" "$work/urls" >"$work/curl-${out//\//_}"
+  sed -E "s#.*/(.*)#/small/\1 $out/\1#" "$work/urls" >"$work/bare-${out//\//_}"
+  tools=
+  for tool in transferd curl wget2 aria2c bare; do
+    [[ " transferd bare ${peers[*]} " == *" $tool "* ]] || continue
+    best=
+    for n in ${width[$tool]}; do # the best parallelism, found once; the caches are warm afterwards
+      if small_turn "$tool" "$n" "$out" "$results-trial/$tool-$n" && diff -rq "$out" "$www/small" >/dev/null; then
+        took=$(cut -d ' ' -f 1 "$results-trial/$tool-$n")
+        say "  $tool with $n at once: $took s"
+        if [[ ! $best ]] || awk "BEGIN { exit !($took < $best) }"; then best=$took parallel[$tool]=$n; fi
+      fi
+    done
+    if [[ $best ]]; then tools+="$tool "; else say "left out: $tool, it does not work here"; fi
+  done
+  for ((round = 1; round <= rounds; round++)); do
+    say "small, $(file_system "$place"), round $round of $rounds"
+    for tool in $tools; do small_turn "$tool" "${parallel[$tool]}" "$out" "$results/$tool" || true; done
+  done
+  rm -rf "$out"
+  table "$results" "$files files of 4 KiB, downloaded to $(file_system "$place")"
+  printf '  at once:'
+  for tool in $tools; do printf ' %s %s' "$tool" "${parallel[$tool]}"; done
+  echo
+}
+
+# ---- (c) an idle daemon
+
+switches() { # THREAD COUNT of voluntary ones so far
+  awk '/^Pid:/ { pid = $2 } /^voluntary_ctxt_switches/ { print pid, $2 }' /proc/"$daemon"/task/*/status 2>/dev/null
+}
+idle_line() { # WHAT
+  local before after
+  sleep 5
+  before=$(switches)
+  sleep 10
+  after=$(switches)
+  printf '%s\n' "$before" end "$after" | awk -v what="$1" -v smaps="/proc/$daemon/smaps_rollup" '
+    $1 == "end" { second = 1; next }
+    !second { had[$1] = $2; next }
+    { wakes += $2 - had[$1] }
+    END {
+      while ((getline line <smaps) > 0) { split(line, f); kib[f[1]] = f[2] }
+      printf "  %-28s %12d %10.1f %10.1f\n", what, wakes, kib["Rss:"] / 1024, kib["Pss:"] / 1024
+    }'
+}
+idle() { # DIR
+  find "$www/small" -type f -printf "$base/small/%f\n" >"$work/urls"
+  start_daemon "$1/state"
+  echo
+  echo "An idle daemon"
+  printf '  %-28s %12s %10s %10s\n' "" "wakes in 10s" "RSS, MiB" "PSS, MiB"
+  idle_line "just started"
+  fresh "$1/out"
+  timeout "$limit" transferctl add -i "$work/urls" -d "$1/out" --wait >/dev/null 2>&1 || say "idle: the jobs failed"
+  idle_line "after $files jobs"
+  rm -rf "$1/out"
+}
+
+echo "transferd $(transferctl version 2>/dev/null | head -1 | awk '{ print $NF }'), $(nproc) cores shared by clients and server; other load counts: see the spread"
+for peer in "${peers[@]}"; do "$peer" --version | head -1 | awk '{ print "  " $1, $2, $3 }'; done
+for i in "${!places[@]}"; do
+  if wants large; then large "${places[i]}" "$i"; fi
+  if wants small; then small "${places[i]}" "$i"; fi
+done
+if wants idle; then idle "${places[-1]}"; fi
