@@ -46,6 +46,9 @@ enum CurlError {
     case CURLE_WEIRD_SERVER_REPLY: return .response(.malformed(text))
     case CURLE_FILESIZE_EXCEEDED: return .response(.invalidContentLength("too large"))
     case CURLE_TOO_MANY_REDIRECTS: return .redirect(.tooMany(limit: 0))
+    case CURLE_OUT_OF_MEMORY where isConnected && received == 0:
+      // libcurl 7.88 has no other word for a header line above its own 100 KiB.
+      return .response(.headTooLarge(limit: 100 * 1024))
     case CURLE_OUT_OF_MEMORY:
       return .transport(code: Int(code.rawValue), message: "libcurl ran out of memory", isTransient: true)
     case CURLE_ABORTED_BY_CALLBACK: return .cancelled

@@ -91,6 +91,8 @@ struct Connection: Sendable {
       group.addTask {
         do {
           let (status, _) = try await client.transport.send("GET", "/healthz", body: nil, contentType: nil)
+          // The daemon asks the kernel who comes, whatever the socket's mode.
+          if status == 403 { return .forbidden }
           return (200..<300).contains(status) ? .alive : .silent
         } catch ControlError.unreachable {
           return .nobody

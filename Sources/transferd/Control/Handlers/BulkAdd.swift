@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Hummingbird
 import NIOCore
 import NIOFoundationCompat
@@ -66,23 +67,32 @@ struct BulkIntake {
 
   mutating func take(_ buffer: ByteBuffer) {
     var buffer = buffer
-    pending.writeBuffer(&buffer)
-    while let end = pending.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-      let length = end - pending.readerIndex
-      let data = pending.readData(length: length) ?? Data()
-      pending.moveReaderIndex(forwardBy: 1)
+    while let length = Self.lengthOfLine(in: buffer) {
+      var piece = buffer.readSlice(length: length) ?? ByteBuffer()
+      buffer.moveReaderIndex(forwardBy: 1)
       if isSkipping {
         isSkipping = false
       } else {
-        add(data)
+        pending.writeBuffer(&piece)
+        add(pending.readData(length: pending.readableBytes) ?? Data())
       }
+      pending.clear()
     }
+    guard !isSkipping else { return }
+    pending.writeBuffer(&buffer)
     if pending.readableBytes > Self.maximumLineBytes {
-      if !isSkipping { reject() }
+      reject()
       isSkipping = true
       pending.clear()
     }
-    pending.discardReadBytes()
+  }
+
+  /// Only what is new is looked through, so that a long line takes linear time.
+  private static func lengthOfLine(in buffer: ByteBuffer) -> Int? {
+    buffer.withUnsafeReadableBytes { bytes in
+      guard let start = bytes.baseAddress, let end = memchr(start, 10, bytes.count) else { return nil }
+      return UnsafeRawPointer(end) - start
+    }
   }
 
   /// Up to `groupSize` jobs; what is there of the last group when no more comes. `nil` when there is none to hand out.
