@@ -21,8 +21,8 @@ import Testing
     var isWhole: Bool { !isEarly }
   }
 
-  @Test("completes with the right bytes and nothing left over", arguments: Point.allCases)
-  func kill(_ point: Point) async throws {
+  @Test("completes with the right bytes and nothing left over", arguments: Point.allCases, [false, true])
+  func kill(_ point: Point, isReplacing: Bool) async throws {
     let payload = Payload(size: 3 << 20, seed: 7)
     let (reached, proceed) = (Gate(), Gate())
     let file = FileBehaviour.file(payload)
@@ -32,12 +32,16 @@ import Testing
         // The rest is one write, so that no checkpoint can see a part of it.
         : file.holding(after: payload.size - 1000, reached: reached, until: proceed))
     let daemon = try await Daemon()
-    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    let old = Payload(size: 5000, seed: 99)
+    if isReplacing { try old.write(to: daemon.downloaded("a")) }
+    let id = try await daemon.addJob([server.url("/a"), "-o", "a"] + (isReplacing ? ["--replace"] : []))
     try await reached.wait()
     let trap = try await Self.trap(daemon, point)
     proceed.open()
     try await Self.spring(trap, daemon, point)
-    #expect(try daemon.fileNames.contains("a") == (point == .afterRename || point == .settling))
+    let isRenamed = point == .afterRename || point == .settling
+    #expect(try daemon.fileNames.contains("a") == (isRenamed || isReplacing))
+    if isReplacing && !isRenamed { #expect(try sha256(ofFile: daemon.downloaded("a")) == old.sha256) }
 
     try await daemon.start()
     try await daemon.expectCompleted(id, payload, as: "a")
@@ -61,7 +65,7 @@ import Testing
       return try await Interception(daemon, calls: sync, paths: [part], doing: "signal=KILL")
     case .beforeRename:
       return try await Interception(
-        daemon, calls: "renameat2", paths: [daemon.downloads], doing: "signal=KILL")
+        daemon, calls: "rename,renameat,renameat2", paths: [daemon.downloads], doing: "signal=KILL")
     case .afterRename:
       return try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: "signal=KILL")
     case .settling:

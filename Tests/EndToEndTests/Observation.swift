@@ -16,12 +16,26 @@ extension Daemon {
   }
 
   /// What the only part file holds; 0 without one.
-  var partSize: Int64 {
+  var partSize: Int64 { get throws { try partSizes.first ?? 0 } }
+
+  /// Suspends until each of so many part files holds at least so many bytes.
+  ///
+  /// That a server has sent them does not say that they have arrived, and no event tells: this looks again and again.
+  func waitForParts(_ count: Int = 1, holding bytes: Int64, timeout: Duration = .seconds(30)) async throws {
+    let deadline = ContinuousClock.now + timeout
+    while try partSizes.count(where: { $0 >= bytes }) < count {
+      guard .now < deadline else { throw TestSupportError.timedOut("\(bytes) bytes in part files", after: timeout) }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  /// What the part files hold, each.
+  var partSizes: [Int64] {
     get throws {
-      guard let name = try partNames.first(where: { $0.hasSuffix(".part") }) else { return 0 }
-      var status = stat()
-      guard stat(downloaded(name), &status) == 0 else { return 0 }
-      return Int64(status.st_size)
+      try partNames.compactMap { name in
+        var status = stat()
+        return stat(downloaded(name), &status) == 0 ? Int64(status.st_size) : nil
+      }
     }
   }
 

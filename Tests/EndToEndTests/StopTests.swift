@@ -8,24 +8,20 @@ import Testing
   func cleanStop(signal: Int32) async throws {
     let payload = Payload(size: 6 << 20, seed: 1)
     let jobs = 4
-    let reached = (0..<jobs).map { _ in Gate() }
     let server = try LoopbackServer(
       files: Dictionary(
-        uniqueKeysWithValues: reached.enumerated().map { number, gate in
-          ("/\(number)", .file(payload).holding(after: 4 << 20, reached: gate, until: Gate()))
+        uniqueKeysWithValues: (0..<jobs).map { number in
+          ("/\(number)", .file(payload).holding(after: 4 << 20, until: Gate()))
         }))
     let daemon = try await Daemon()
     var ids: [String] = []
     for number in 0..<jobs { ids.append(try await daemon.add(server.url("/\(number)"), "-o", "\(number)")) }
-    for gate in reached { try await gate.wait() }
-
+    try await daemon.waitForParts(jobs, holding: 4 << 20)
     daemon.signal(signal)
     let end = try #require(try await daemon.process?.result(timeout: .seconds(5)))
     #expect(end.ending == .exit(0), "\(end.stderr)")
     #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
-    let kept = try daemon.partNames.map { name in
-      try FileManager.default.attributesOfItem(atPath: daemon.downloaded(name))[.size] as? Int64 ?? 0
-    }
+    let kept = try daemon.partSizes
 
     try await daemon.start()
     for id in ids { #expect(try await daemon.finished(id).state == "completed") }

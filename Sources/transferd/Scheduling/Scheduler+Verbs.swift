@@ -69,12 +69,16 @@ extension Scheduler {
         await store.remove(rest, at: Date()).map { $0.map { true } }
       }
     for (id, result) in zip(rest, stored) { results[id] = result.mapError { Problem($0, verb, id) } }
-    // A job may have been claimed between the look and the verb: once more, now that it runs.
-    let busy = rest.filter { if case .failure(let problem)? = results[$0] { problem.isBusy } else { false } }
-    for id in busy where verb.stopReason != nil {
-      stop(id, verb.stopReason ?? .cancel)
-      await waitUntilIdle(id)
-      results[id] = await outcome(of: verb, afterStopping: id)
+    // A job may have been claimed between the look and the verb, a retry that is due even right after its last attempt:
+    // again, now that it runs.
+    for _ in 0..<Self.roundsAgainstClaims {
+      let busy = ids.filter { if case .failure(let problem)? = results[$0] { problem.isBusy } else { false } }
+      guard let reason = verb.stopReason, !busy.isEmpty else { break }
+      for id in busy {
+        stop(id, reason)
+        await waitUntilIdle(id)
+        results[id] = await outcome(of: verb, afterStopping: id)
+      }
     }
     if verb == .resume || verb == .retry { Task { await self.wake() } }
     return ids.map { results[$0] ?? .failure(Problem(.notFound, "no job \($0)")) }
@@ -85,7 +89,7 @@ extension Scheduler {
     if verb == .remove {
       // However the attempt ended, nothing of it stays.
       if let record = try? await store.job(id), record.job.state != .completed { JobRunner.removePartFile(of: record) }
-      return await store.remove([id], at: Date())[0].map { true }.mapError(Problem.init)
+      return await store.remove([id], at: Date())[0].map { true }.mapError { Problem($0, verb, id) }
     }
     guard let event = verb.event, let state = (try? await store.job(id))??.job.state else {
       return .failure(Problem(.notFound, "no job \(id)"))
@@ -100,8 +104,11 @@ extension Scheduler {
     // It ended in a state that still allows the verb (retrying, say).
     if verb == .cancel, let record = try? await store.job(id) { JobRunner.removePartFile(of: record) }
     return await store.transition([id], event, at: Date(), reason: "\(verb.rawValue) by request")[0]
-      .map { _ in true }.mapError(Problem.init)
+      .map { _ in true }.mapError { Problem($0, verb, id) }
   }
+
+  /// So often a wish follows a job that begins anew under its hands.
+  private static let roundsAgainstClaims = 8
 
   /// The file before the row: a crash between the two leaves a job without its bytes, never bytes without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb) async {
