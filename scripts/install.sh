@@ -24,6 +24,9 @@ completion bash "$prefix/share/bash-completion/completions/transferctl"
 completion zsh "$prefix/share/zsh/site-functions/_transferctl"
 completion fish "$prefix/share/fish/vendor_completions.d/transferctl.fish"
 
+put 644 packaging/transferd.sysusers "$prefix/lib/sysusers.d/transferd.conf"
+put 644 packaging/transferd.yaml "$prefix/share/doc/transferd/transferd.yaml"
+
 # packaging/system/transferd.service and packaging/user/transferd.service; they name /usr/bin/transferd.
 for scope in system user; do
   for unit in packaging/"$scope"/*; do
