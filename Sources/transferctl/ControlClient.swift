@@ -83,8 +83,7 @@ struct ControlClient: Sendable {
     }
   }
 
-  private func answer<Answer: Decodable>(_ method: String, _ path: String, body: Data?) async throws -> Answer
-  {
+  private func answer<Answer: Decodable>(_ method: String, _ path: String, body: Data?) async throws -> Answer {
     try Self.decode(from: try await accepted(method, path, body: body))
   }
 

@@ -20,8 +20,7 @@ import TransferAPI
       settlement.retryAt = Fixture.at(60)
       settlement.retryDelay = .seconds(58)
     }
-    func candidates(_ seconds: Double, _ excluding: Set<String> = [], limit: Int = 10) async throws -> [JobID]
-    {
+    func candidates(_ seconds: Double, _ excluding: Set<String> = [], limit: Int = 10) async throws -> [JobID] {
       try await fixture.store.candidates(now: Fixture.at(seconds), excludingOrigins: excluding, limit: limit)
         .map(\.id)
     }

@@ -29,7 +29,9 @@ import TransferAPI
     #expect(try Checksum(parsing: "md5=d41d8cd98f00b204e9800998ecf8427e").algorithm == .md5)
   }
 
-  @Test("a checksum that cannot be right is refused", arguments: ["", "sha-256", "sha-256=", "sha-256=zz", "crc=00", "md5=00"])
+  @Test(
+    "a checksum that cannot be right is refused",
+    arguments: ["", "sha-256", "sha-256=", "sha-256=zz", "crc=00", "md5=00"])
   func badChecksum(_ text: String) {
     #expect(throws: WireError.self) { try Checksum(parsing: text) }
   }

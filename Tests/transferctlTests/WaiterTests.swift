@@ -92,7 +92,8 @@ import TransferAPI
     #expect(
       daemon.requests == [
         "GET /v1/stats", "GET /v1/jobs?ids=1&limit=500", "GET /v1/events?since=41&jobs=1&progress=true",
-        "GET /v1/jobs?ids=1&limit=500",
+        // Once for the size and name of what ended, once to be sure before ending.
+        "GET /v1/jobs?ids=1&limit=500", "GET /v1/jobs?ids=1&limit=500",
       ])
   }
 

@@ -2,8 +2,8 @@ import FoundationEssentials
 import Store
 import Testing
 import TransferAPI
-@testable import TransferEngine
 
+@testable import TransferEngine
 @testable import transferd
 
 @Suite struct AttemptVerdictTests {

@@ -1,7 +1,7 @@
 import FoundationEssentials
-@testable import Store
 import Testing
 
+@testable import Store
 @testable import transferd
 
 @Suite struct OriginGovernorTests {

@@ -25,10 +25,12 @@ import Testing
       expected: .requeue),
     Row(testDescription: "renamed, the row not told", finishing: ours, destination: ours, expected: .complete),
     Row(
-      testDescription: "linked to its name, the part's name not yet gone", finishing: ours, part: ours, destination: ours,
+      testDescription: "linked to its name, the part's name not yet gone", finishing: ours, part: ours,
+      destination: ours,
       expected: .complete),
     Row(
-      testDescription: "renamed, and somebody replaced it since", finishing: ours, destination: other, expected: .requeue),
+      testDescription: "renamed, and somebody replaced it since", finishing: ours, destination: other,
+      expected: .requeue),
     Row(testDescription: "renamed, and somebody took it away", finishing: ours, expected: .requeue),
     Row(
       testDescription: "renamed, and a new part file was begun", finishing: ours, part: other, destination: ours,

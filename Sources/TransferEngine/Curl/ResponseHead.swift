@@ -26,7 +26,8 @@ public struct ResponseHead: Sendable, Equatable {
   /// - Throws: for two lengths that differ, and for anything but digits that fit 63 bits (RFC 9110 §8.6).
   public func contentLength() throws(TransferError) -> Int64? {
     var length: Int64?
-    for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) }) {
+    for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) })
+    {
       let digits = value.trimmingBlanks()
       guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int64(digits) else {
         throw .response(.invalidContentLength(String(value.prefix(40))))

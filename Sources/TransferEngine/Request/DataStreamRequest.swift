@@ -84,7 +84,8 @@ final class StreamChannel: TransferReceiver, Sendable {
   }
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
-    let (verdict, reader) = state.withLock { state -> (BodyVerdict, CheckedContinuation<Result<Data?, TransferError>, Never>?) in
+    let (verdict, reader) = state.withLock {
+      state -> (BodyVerdict, CheckedContinuation<Result<Data?, TransferError>, Never>?) in
       if let reader = state.reader {
         state.reader = nil
         return (.taken, reader)

@@ -118,7 +118,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// A status that ends the attempt, once its short body has been read past.
   private(set) var refusal: TransferError?
 
-  private func beginAppending(_ head: ResponseHead, overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict {
+  private func beginAppending(_ head: ResponseHead, overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict
+  {
     guard part != nil, let stored else { throw .response(.unrequestedPartialContent) }
     finalName = stored.partialFile.finalName
     offset = question.start

@@ -1,7 +1,7 @@
+import Glibc
 import Hummingbird
 import Logging
 import NIOCore
-import Glibc
 
 /// What is known of a request's connection.
 struct ControlContext: RequestContext {

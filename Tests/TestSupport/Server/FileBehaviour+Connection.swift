@@ -25,8 +25,7 @@ extension FileBehaviour {
   }
 
   /// Drops the connection after so many bytes of body, by default of the first GET alone.
-  public func dropping(after bytes: Int64, on when: When = .first(1), by end: Break = .close) -> FileBehaviour
-  {
+  public func dropping(after bytes: Int64, on when: When = .first(1), by end: Break = .close) -> FileBehaviour {
     interrupting(after: bytes, on: when, with: end.step)
   }
 

@@ -8,8 +8,7 @@ extension FileBehaviour {
   }
 
   /// Neither Content-Length nor chunks: the body ends with the connection, whole or after so many bytes.
-  public func withoutContentLength(endingAfter bytes: Int64? = nil, on when: When = .always) -> FileBehaviour
-  {
+  public func withoutContentLength(endingAfter bytes: Int64? = nil, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in
       answer.framing = .close
       if let bytes { answer.interruptions.append((after: bytes, steps: [.close])) }

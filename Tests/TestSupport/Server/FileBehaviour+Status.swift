@@ -35,8 +35,7 @@ extension FileBehaviour {
   }
 
   /// 200 with a page in the place of the file, as a login or captcha page comes.
-  public func page(_ html: String = "<html>please log in</html>\n", on when: When = .always) -> FileBehaviour
-  {
+  public func page(_ html: String = "<html>please log in</html>\n", on when: When = .always) -> FileBehaviour {
     failing(200, on: when, body: html)
   }
 

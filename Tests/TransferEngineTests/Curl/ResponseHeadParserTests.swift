@@ -4,7 +4,8 @@ import Testing
 @testable import TransferEngine
 
 @Suite struct ResponseHeadParserTests {
-  private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3) -> [ResponseHeadParser.Step] {
+  private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3) -> [ResponseHeadParser.Step]
+  {
     var parser = ResponseHeadParser(maximumBytes: maximumBytes, maximumInterims: maximumInterims)
     return lines.map { line in
       Array((line + "\r\n").utf8).withUnsafeBytes { parser.take($0) }

@@ -79,7 +79,8 @@ import Testing
   @Test(
     "methods change as RFC 9110 §15.4 says",
     arguments: [
-      (301, HTTPRequest.Method.post, HTTPRequest.Method.get), (302, .post, .get), (303, .put, .get), (303, .head, .head),
+      (301, HTTPRequest.Method.post, HTTPRequest.Method.get), (302, .post, .get), (303, .put, .get),
+      (303, .head, .head),
       (307, .post, .post), (308, .put, .put), (302, .put, .put),
     ])
   func method(_ status: Int, _ before: HTTPRequest.Method, _ after: HTTPRequest.Method) throws {

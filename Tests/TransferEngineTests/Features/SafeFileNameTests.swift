@@ -44,7 +44,9 @@ import Testing
     #expect(partial.hasPrefix(".") && partial.hasSuffix(".01234567.part"))
   }
 
-  @Test("what a person gave is refused, not changed", arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
+  @Test(
+    "what a person gave is refused, not changed",
+    arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
   func check(_ name: String) {
     #expect(throws: TransferError.self) { try SafeFileName.check(name) }
   }

@@ -125,7 +125,8 @@ import Testing
       testDescription: "two lengths in one field", status: 200, fields: [("Content-Length", "5, 6")],
       question: .whole, outcome: .fail(transient: false)),
     Row(
-      testDescription: "the same length twice", status: 200, fields: [("Content-Length", "5"), ("Content-Length", "5")],
+      testDescription: "the same length twice", status: 200,
+      fields: [("Content-Length", "5"), ("Content-Length", "5")],
       question: .whole, outcome: .startOver(total: 5)),
     Row(
       testDescription: "a negative length", status: 200, fields: [("Content-Length", "-5")], question: .whole,

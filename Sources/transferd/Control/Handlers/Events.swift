@@ -130,7 +130,7 @@ struct EventStream {
       }
       if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
         lastProgress = .now
-         try appendProgress(to: &buffer, sent: &sent)
+        try appendProgress(to: &buffer, sent: &sent)
       }
       if buffer.readableBytes == 0, case .tick = wake, lastWrite.duration(to: .now) >= Self.keepAliveInterval {
         buffer.writeString(": still here\n\n")
