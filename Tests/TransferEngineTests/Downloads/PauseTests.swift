@@ -1,0 +1,213 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct PauseTests {
+  static let payload = Payload(size: 3 << 20)
+  static let half: Int64 = 1_500_000
+
+  /// A download that has written exactly `half` bytes and waits for more.
+  private struct Halfway {
+    let room: DownloadRoom
+    let server: LoopbackServer
+    let request: DownloadRequest
+
+    init(_ behaviour: FileBehaviour = .file(payload)) async throws {
+      server = try LoopbackServer(behaviour.stalling(after: half))
+      room = try DownloadRoom()
+      let arrived = Watched<Int64>(0)
+      request = try room.download(server).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
+        .resume()
+      try await arrived.wait(for: "the first half") { $0 == half ? () : nil }
+    }
+  }
+
+  @Test("cancelled, then gone on with by another session: the missing bytes and no others are fetched")
+  func otherSession() async throws {
+    let halfway = try await Halfway()
+    let data = try #require(await halfway.request.cancelProducingResumeData())
+    #expect(halfway.request.state == .cancelled)
+    let ended = await halfway.request.response()
+    guard case .cancelled? = ended.error else {
+      Issue.record("\(String(describing: ended.error))")
+      return
+    }
+    #expect(halfway.request.resumeData == data)
+    #expect(ended.resumeData?.checkpointBytes == Self.half)
+    let sent = halfway.server.counters.bodyBytesSent
+    let request = try halfway.room.download(.of(halfway.server), session: Session(), resumingWith: data)
+    let response = await request.response()
+    #expect(response.isSuccess)
+    #expect(response.resumedFrom == Self.half)
+    #expect(halfway.server.counters.bodyBytesSent - sent == Self.payload.size - Self.half)
+    #expect(halfway.server.requests.map(\.range) == [nil, "\(Self.half)-"])
+    #expect(request.progress == TransferProgress(completed: Self.payload.size, total: Self.payload.size))
+    try halfway.room.expectOnly(Self.payload)
+  }
+
+  @Test("suspended and resumed: the same request goes on")
+  func suspend() async throws {
+    let halfway = try await Halfway()
+    halfway.request.suspend()
+    #expect(halfway.request.state == .suspended)
+    try await halfway.server.waitForCounters { $0.openConnections == 0 }
+    #expect(halfway.room.partSize == Self.half)
+    #expect(halfway.server.requests.count == 1)
+    halfway.request.resume()
+    let response = await halfway.request.response()
+    #expect(response.isSuccess)
+    #expect(halfway.server.requests.map(\.range) == [nil, "\(Self.half)-"])
+    #expect(response.bytesReceived == Self.payload.size)
+    try halfway.room.expectOnly(Self.payload)
+  }
+
+  @Test("suspended and cancelled: the request ends with its resume data")
+  func suspendThenCancel() async throws {
+    let halfway = try await Halfway()
+    halfway.request.suspend()
+    let data = try #require(await halfway.request.cancelProducingResumeData())
+    try halfway.room.expectPart(ResumeData(data), holds: Self.half, of: Self.payload)
+    #expect(halfway.server.requests.count == 1)
+  }
+
+  @Test("suspend and resume a hundred times in a row change nothing in the end")
+  func restless() async throws {
+    let server = try LoopbackServer(.file(Self.payload))
+    let room = try DownloadRoom()
+    let request = try room.download(server).resume()
+    for _ in 0..<100 {
+      request.suspend()
+      await Task.yield()
+      request.resume()
+    }
+    #expect(await request.response().isSuccess)
+    try room.expectOnly(Self.payload)
+  }
+
+  @Test("a request that was suspended before it began asks nothing until it is resumed")
+  func suspendedFirst() async throws {
+    let server = try LoopbackServer(.file(Self.payload))
+    let room = try DownloadRoom()
+    let request = try room.download(server).suspend()
+    await room.session.ping()
+    #expect(server.requests.isEmpty)
+    request.resume()
+    #expect(await request.response().isSuccess)
+  }
+
+  @Test("after another boot only what was brought to the disk is trusted")
+  func otherBoot() async throws {
+    let halfway = try await Halfway()
+    let kept = try #require(await halfway.request.cancelProducingResumeData())
+    var data = try #require(ResumeData(kept))
+    data.bootID = "another"
+    data.checkpointBytes = 1_000_000
+    // What a power cut leaves beyond the checkpoint may be anything.
+    let path = halfway.room.directory.path(data.partialFile.name)
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    try file.seek(toOffset: 1_000_000)
+    try file.write(contentsOf: Data(count: 500_000))
+    try file.close()
+    let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
+    #expect(response.isSuccess)
+    #expect(response.resumedFrom == 1_000_000)
+    #expect(halfway.server.requests.last?.range == "1000000-")
+    try halfway.room.expectOnly(Self.payload)
+  }
+
+  @Test("in the same boot the file itself counts, not the last checkpoint")
+  func sameBoot() async throws {
+    let halfway = try await Halfway()
+    let kept = try #require(await halfway.request.cancelProducingResumeData())
+    var data = try #require(ResumeData(kept))
+    data.checkpointBytes = 0
+    let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
+    #expect(response.resumedFrom == Self.half)
+    try halfway.room.expectOnly(Self.payload)
+  }
+
+  enum Meddling: String, CaseIterable {
+    case deleted, emptied, cut, grown, grownBeyondTotal, replaced, linkedTwice, symlink, fifo, directory
+
+    /// Where the download must go on; `nil` where any place is right as long as the file is.
+    var resumesFrom: Int64 {
+      switch self {
+      case .cut: 1000
+      default: 0
+      }
+    }
+
+    func happen(to path: String, aside: String) throws {
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      switch self {
+      case .deleted: unlink(path)
+      case .emptied: truncate(path, 0)
+      case .cut: truncate(path, 1000)
+      case .grown: truncate(path, off_t(half + 10))
+      case .grownBeyondTotal: truncate(path, off_t(payload.size + 10))
+      case .replaced:
+        rename(path, aside)
+        try bytes.write(to: URL(fileURLWithPath: path))
+      case .linkedTwice: link(path, aside)
+      case .symlink:
+        rename(path, aside)
+        Glibc.symlink(aside, path)
+      case .fifo:
+        unlink(path)
+        mkfifo(path, 0o600)
+      case .directory:
+        unlink(path)
+        mkdir(path, 0o700)
+      }
+    }
+  }
+
+  @Test("a part file that was meddled with is detected", arguments: Meddling.allCases.filter { $0 != .grown && $0 != .directory })
+  func meddled(_ meddling: Meddling) async throws {
+    let halfway = try await Halfway()
+    let data = try #require(await halfway.request.cancelProducingResumeData())
+    let name = try #require(ResumeData(data)).partialFile.name
+    let elsewhere = try TemporaryDirectory()
+    try meddling.happen(to: halfway.room.directory.path(name), aside: elsewhere.path("aside"))
+    let before = try? Data(contentsOf: elsewhere.url.appendingPathComponent("aside"))
+    let response = try await halfway.room.download(halfway.server, resumingWith: data).response()
+    #expect(response.error == nil)
+    #expect(response.resumedFrom == meddling.resumesFrom)
+    try halfway.room.expectOnly(Self.payload)
+    #expect((try? Data(contentsOf: elsewhere.url.appendingPathComponent("aside"))) == before)
+  }
+
+  @Test("a directory in the part file's place is an error, not a hang, and stays")
+  func directory() async throws {
+    let halfway = try await Halfway()
+    let data = try #require(await halfway.request.cancelProducingResumeData())
+    let name = try #require(ResumeData(data)).partialFile.name
+    try Meddling.directory.happen(to: halfway.room.directory.path(name), aside: "")
+    let response = try await halfway.room.download(halfway.server, resumingWith: data).response()
+    #expect(response.error != nil)
+    #expect(try halfway.room.names() == [name])
+  }
+
+  @Test("resume data that cannot be read means a download from the start", arguments: ["", "{}", "{\"version\":2}", "\u{0}"])
+  func unreadable(_ text: String) async throws {
+    let server = try LoopbackServer(.file(Self.payload))
+    let room = try DownloadRoom()
+    let response = try await room.download(server, resumingWith: Data(text.utf8)).response()
+    #expect(response.isSuccess)
+    #expect(server.requests.map(\.range) == [nil])
+  }
+
+  @Test("resume data holds no secrets")
+  func secrets() async throws {
+    let server = try LoopbackServer(.file(Self.payload).dropping(after: Self.half))
+    let room = try DownloadRoom()
+    var request = try TransferRequest.of(server, headers: [.authorization: "Bearer hunter2"])
+    request.credentials = Credentials(username: "u", password: "hunter2")
+    let response = try await room.download(request).response()
+    let data = try #require(response.resumeData).encoded()
+    #expect(!String(decoding: data, as: UTF8.self).contains("hunter2"))
+  }
+}
