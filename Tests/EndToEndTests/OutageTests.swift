@@ -23,9 +23,11 @@ import Testing
     }
   }
 
-  @Test("503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier", arguments: [
-    (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0), (503, .date(inSeconds: 3), 2.0),
-  ])
+  @Test(
+    "503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier",
+    arguments: [
+      (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0), (503, .date(inSeconds: 3), 2.0),
+    ])
   func retryAfter(_ status: Int, _ after: FileBehaviour.RetryAfter, _ least: Double) async throws {
     let daemon = try await Daemon()
     let timed = try TimedServer(.file(size: 10).failing(status, on: .first(1), retryAfter: after))

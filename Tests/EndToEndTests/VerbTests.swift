@@ -82,7 +82,9 @@ import Testing
     #expect(try await daemon.ctl("set", other, "--limit-rate", "0").status == 0)
     #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
-    for arguments in [[other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"]] {
+    for arguments in [
+      [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"],
+    ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
     }
   }

@@ -47,7 +47,8 @@ import Testing
   static func untilConnected(_ daemon: Daemon) async throws {
     for _ in 0..<1000 {
       let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-      if table.split(separator: "\n").contains(where: { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }) {
+      if table.split(separator: "\n").contains(where: { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) })
+      {
         return
       }
       try await Task.sleep(for: .milliseconds(10))

@@ -70,9 +70,10 @@ import Testing
     let asked = Gate()
     let server = try LoopbackServer(
       .file(Self.payload).withoutContentLength().answering(
-        on: When { request, _ in request.method == "HEAD" }) { answer, _ in
-          answer.instead = [.signal(asked), .stall]
-        })
+        on: When { request, _ in request.method == "HEAD" }
+      ) { answer, _ in
+        answer.instead = [.signal(asked), .stall]
+      })
     let room = try DownloadRoom()
     let request = try room.download(server).resume()
     try await asked.wait()

@@ -25,7 +25,9 @@ import Testing
     }
   }
 
-  @Test("whatever has the destination's name is left alone, and nothing is asked of the server", arguments: Obstacle.allCases)
+  @Test(
+    "whatever has the destination's name is left alone, and nothing is asked of the server",
+    arguments: Obstacle.allCases)
   func refused(_ obstacle: Obstacle) async throws {
     let server = try LoopbackServer(.file(Self.payload))
     let room = try DownloadRoom()
@@ -135,7 +137,8 @@ import Testing
     let room = try DownloadRoom()
     try room.directory.file("a", text: "mine")
     for options in [[], .createIntermediateDirectories] as [DownloadOptions] {
-      let response = try await room.download(.of(server), to: room.directory.path("a/file"), options: options).response()
+      let response = try await room.download(.of(server), to: room.directory.path("a/file"), options: options)
+        .response()
       #expect(response.error != nil)
       #expect(response.error?.isTransient == false)
     }

@@ -127,7 +127,9 @@ import Testing
 
   @Test(
     "a status line that is none is an error",
-    arguments: ["HTTP/1.1 banana\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/7.3 200 OK\r\n\r\nx", "\r\n\r\n", "\u{0}\u{1}"])
+    arguments: [
+      "HTTP/1.1 banana\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/7.3 200 OK\r\n\r\nx", "\r\n\r\n", "\u{0}\u{1}",
+    ])
   func garbage(_ text: String) async throws {
     let server = try LoopbackServer(.file(Self.payload).raw(text))
     let room = try DownloadRoom()

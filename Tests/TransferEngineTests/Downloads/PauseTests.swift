@@ -165,7 +165,9 @@ import Testing
     }
   }
 
-  @Test("a part file that was meddled with is detected", arguments: Meddling.allCases.filter { $0 != .grown && $0 != .directory })
+  @Test(
+    "a part file that was meddled with is detected",
+    arguments: Meddling.allCases.filter { $0 != .grown && $0 != .directory })
   func meddled(_ meddling: Meddling) async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())
@@ -191,7 +193,9 @@ import Testing
     #expect(try halfway.room.names() == [name])
   }
 
-  @Test("resume data that cannot be read means a download from the start", arguments: ["", "{}", "{\"version\":2}", "\u{0}"])
+  @Test(
+    "resume data that cannot be read means a download from the start",
+    arguments: ["", "{}", "{\"version\":2}", "\u{0}"])
   func unreadable(_ text: String) async throws {
     let server = try LoopbackServer(.file(Self.payload))
     let room = try DownloadRoom()

@@ -53,7 +53,10 @@ import Testing
 
   @Test(
     "Location is read against the URL it came from",
-    arguments: [("other", "/a/other"), ("../up", "/up"), ("/x#frag", "/x"), ("?q=1", "/a/b?q=1"), ("/with blank", "/with%20blank")])
+    arguments: [
+      ("other", "/a/other"), ("../up", "/up"), ("/x#frag", "/x"), ("?q=1", "/a/b?q=1"),
+      ("/with blank", "/with%20blank"),
+    ])
   func relative(_ location: String, _ target: String) async throws {
     let server = try LoopbackServer(Self.file.redirecting(to: location, on: .first(1)))
     let room = try DownloadRoom()
@@ -73,7 +76,9 @@ import Testing
     #expect(try room.names() == [])
   }
 
-  @Test("no scheme but http and https is followed", arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://x/", "scp://x/y", "http:///etc"])
+  @Test(
+    "no scheme but http and https is followed",
+    arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://x/", "scp://x/y", "http:///etc"])
   func schemes(_ location: String) async throws {
     let server = try LoopbackServer(Self.file.redirecting(to: location))
     let room = try DownloadRoom()
@@ -128,7 +133,8 @@ import Testing
   @Test("going on begins at the user's own URL, and asks for the range there too")
   func resume() async throws {
     let server = try LoopbackServer(files: [
-      "/signed": Self.file.redirecting(to: "/data?token=1", on: .first(1)).redirecting(to: "/data?token=2", on: .after(1)),
+      "/signed": Self.file.redirecting(to: "/data?token=1", on: .first(1)).redirecting(
+        to: "/data?token=2", on: .after(1)),
       "/data": Self.file.dropping(after: 50_000),
     ])
     let room = try DownloadRoom()

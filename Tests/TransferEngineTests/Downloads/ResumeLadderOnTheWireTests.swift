@@ -42,7 +42,9 @@ import Testing
     Case("only a strong date", good.withoutETag(), [plain], resumedFrom: cut),
     Case("a weak ETag", good.weakETag(), [probe], resumedFrom: cut),
     Case("no validators", good.withoutValidators(), [probe], resumedFrom: cut),
-    Case("a weak date only", good.withoutETag().lastModified(Date(timeIntervalSinceNow: 86_400)), [probe], resumedFrom: cut),
+    Case(
+      "a weak date only", good.withoutETag().lastModified(Date(timeIntervalSinceNow: 86_400)), [probe], resumedFrom: cut
+    ),
     Case("200 to If-Range, 206 without", good.rejectingIfRangeTag(), [plain, probe], resumedFrom: cut),
     Case("412 to If-Range, 206 without", good.failing(412, on: .conditional), [plain, probe], resumedFrom: cut),
     Case("206 with an unknown total", good.claimingTotal(nil), [plain], resumedFrom: cut),
@@ -76,7 +78,8 @@ import Testing
     Case("206 from an earlier byte", good.shiftingRange(by: -10), [plain, probe, nil], resumedFrom: 0),
     Case("206 without Content-Range", good.withoutContentRange(), [plain, probe, nil], resumedFrom: 0),
     Case("206 as multipart/byteranges", good.multipartRanges(), [plain, probe, nil], resumedFrom: 0),
-    Case("206 with an unreadable Content-Range", good.contentRange("items 1-2/3"), [plain, probe, nil], resumedFrom: 0),
+    Case(
+      "206 with an unreadable Content-Range", good.contentRange("items 1-2/3"), [plain, probe, nil], resumedFrom: 0),
     Case("206 with another total", good.claimingTotal(size + 1), [plain, probe, nil], resumedFrom: 0),
     Case("206 in gzip", good.gzipped(on: .ranged), [plain, probe, nil], resumedFrom: 0),
     Case("206 with other bytes, weak ETag", good.weakETag().lyingAboutRange(by: -4096), [probe, nil], resumedFrom: 0),
