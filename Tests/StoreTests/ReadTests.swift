@@ -21,7 +21,9 @@ import TransferAPI
 
   @Test("pages follow one another without a gap")
   func pages() async throws {
-    let store = try await twelve().store
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    let store = fixture.store
     #expect(try await store.jobs(limit: 5).map(\.job.id) == [1, 2, 3, 4, 5])
     #expect(try await store.jobs(after: 10, limit: 5).map(\.job.id) == [11, 12])
     #expect(try await store.jobs(state: .paused, after: 2, limit: 2).map(\.job.id) == [4, 6])
@@ -38,7 +40,9 @@ import TransferAPI
       (.state(.paused), [2, 4, 6, 8, 10, 12]), (.all, (1...12).map { JobID($0) }),
     ])
   func selectors(selector: JobSelector, expected: [JobID]) async throws {
-    let store = try await twelve().store
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    let store = fixture.store
     #expect(try await store.ids(matching: selector, limit: 100) == expected)
     #expect(try await store.ids(matching: selector, limit: 2) == Array(expected.prefix(2)))
     #expect(try await store.ids(matching: selector, after: 2, limit: 100) == expected.filter { $0 > 2 })
@@ -46,7 +50,9 @@ import TransferAPI
 
   @Test("records come in the order asked for, without those that are gone")
   func records() async throws {
-    let store = try await twelve().store
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    let store = fixture.store
     #expect(try await store.records([5, 99, 1]).map(\.job.id) == [5, 1])
     #expect(try await store.job(99) == nil)
     #expect(try await store.running().isEmpty)
@@ -87,7 +93,9 @@ import TransferAPI
 
   @Test("events are told from a number on, of some jobs or all")
   func events() async throws {
-    let store = try await twelve().store
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    let store = fixture.store
     #expect(try await store.lastEvent() == 12)
     #expect(try await store.events(since: 9, limit: 2).map(\.seq) == [10, 11])
     #expect(try await store.events(since: 3, jobs: [1, 7, 5], limit: 10).map(\.job) == [5, 7])
@@ -103,7 +111,9 @@ import TransferAPI
 
   @Test("the history can not be changed")
   func history() async throws {
-    let store = try await twelve().store
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    let store = fixture.store
     await #expect(throws: StoreError.self) {
       try await store.queue.run { transaction in try transaction.run("UPDATE event SET at = 0", []) }
     }

@@ -49,11 +49,14 @@ import Testing
 
   @Test("a file that appears while the download runs is not replaced")
   func appears() async throws {
-    let (reached, proceed) = (Gate(), Gate())
+    let (reached, arrived, proceed) = (Gate(), Gate(), Gate())
     let server = try LoopbackServer(.file(Self.payload).holding(after: 1000, reached: reached, until: proceed))
     let room = try DownloadRoom()
-    let request = try room.download(server).resume()
-    try await reached.wait()
+    let request = try room.download(server)
+    // Not when the bytes are sent, but when they are there: the name is looked at when the head comes.
+    request.downloadProgress { if $0.completed >= 1000 { arrived.open() } }
+    request.resume()
+    try await arrived.wait()
     try room.directory.file(DownloadRoom.name, text: "mine")
     proceed.open()
     let response = await request.response()
