@@ -12,11 +12,17 @@ import Testing
   func routes() async throws {
     let daemon = try await Daemon()
     let added = try await daemon.curl("/v1/jobs", "-d", body(daemon, "a"))
-    #expect(added.status == 201 && added.head.contains("location: /v1/jobs/1") && added.json["id"] as? Int == 1)
+    #expect(
+      added.status == 201 && added.head.contains("location: /v1/jobs/1") && added.json["id"] as? Int == 1)
     _ = try await daemon.addPaused("b", "--batch", "n")
     #expect(try await daemon.curl("/v1/jobs/1").json["state"] as? String == "paused")
-    #expect(try await daemon.curl("/v1/jobs/1", "-X", "PATCH", "-d", #"{"priority":7}"#).json["priority"] as? Int == 7)
-    for (verb, state) in [("cancel", "cancelled"), ("retry", "queued"), ("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")] {
+    #expect(
+      try await daemon.curl("/v1/jobs/1", "-X", "PATCH", "-d", #"{"priority":7}"#).json["priority"] as? Int
+        == 7)
+    for (verb, state) in [
+      ("cancel", "cancelled"), ("retry", "queued"), ("pause", "paused"), ("resume", "queued"),
+      ("cancel", "cancelled"),
+    ] {
       let answer = try await daemon.curl("/v1/jobs/1:\(verb)", "-X", "POST")
       #expect(answer.status == 200, "\(verb): \(answer.body)")
       if state != "queued" { #expect(answer.json["state"] as? String == state, "\(verb)") }
@@ -43,10 +49,12 @@ import Testing
     try await daemon.ctl("cancel", "1")
     try daemon.directory.file("downloads/there")
     let table: [(String, [String], Int, String)] = [
-      ("/nothing", [], 404, "not-found"), ("/v1/jobs/99", [], 404, "not-found"), ("/v1/jobs/x", [], 404, "not-found"),
+      ("/nothing", [], 404, "not-found"), ("/v1/jobs/99", [], 404, "not-found"),
+      ("/v1/jobs/x", [], 404, "not-found"),
       ("/v1/jobs/1:fly", ["-X", "POST"], 404, "not-found"), ("/v1/batches/none", [], 404, "not-found"),
       ("/v1/jobs?batch=none", [], 404, "not-found"), ("/v1/jobs", ["-X", "PUT"], 405, "method-not-allowed"),
-      ("/v1/stats", ["-X", "DELETE"], 405, "method-not-allowed"), ("/v1/jobs/1", ["-X", "POST"], 405, "method-not-allowed"),
+      ("/v1/stats", ["-X", "DELETE"], 405, "method-not-allowed"),
+      ("/v1/jobs/1", ["-X", "POST"], 405, "method-not-allowed"),
       ("/v1/jobs/1:pause", ["-X", "POST"], 409, "not-allowed"), ("/v1/jobs?limit=0", [], 400, "invalid"),
       ("/v1/jobs?state=odd", [], 400, "invalid"), ("/v1/jobs?after=x", [], 400, "invalid"),
       ("/v1/events?since=-1", [], 400, "invalid"), ("/v1/jobs", ["-d", ""], 400, "invalid"),
@@ -57,14 +65,27 @@ import Testing
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/../x"}"#], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/a\u0000b"}"#], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","color":1}"#], 400, "invalid"),
-      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"A":"b\r\nC: d"}}"#], 400, "invalid"),
-      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"Host":"b"}}"#], 400, "invalid"),
+      (
+        "/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"A":"b\r\nC: d"}}"#], 400,
+        "invalid"
+      ),
+      (
+        "/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","headers":{"Host":"b"}}"#], 400,
+        "invalid"
+      ),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/x","limitRate":0}"#], 400, "invalid"),
-      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/there"}"#], 409, "destination-exists"),
-      ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/no/x"}"#], 422, "destination-missing"),
+      (
+        "/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/there"}"#], 409,
+        "destination-exists"
+      ),
+      (
+        "/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/no/x"}"#], 422,
+        "destination-missing"
+      ),
       // A misspelt field once looked done.
       ("/v1/jobs/1", ["-X", "PATCH", "-d", #"{"priorty":4}"#], 400, "invalid"),
-      ("/v1/jobs:pause", ["-d", "{}"], 400, "invalid"), ("/v1/jobs:pause", ["-d", #"{"ids":[1],"all":true}"#], 400, "invalid"),
+      ("/v1/jobs:pause", ["-d", "{}"], 400, "invalid"),
+      ("/v1/jobs:pause", ["-d", #"{"ids":[1],"all":true}"#], 400, "invalid"),
       ("/v1/jobs:cancel", ["-d", #"{"all":true,"except":[1]}"#], 400, "invalid"),
     ]
     for (path, arguments, status, code) in table {
@@ -116,7 +137,10 @@ import Testing
   @Test("a client that is cut off in the middle of a line leaves the daemon unharmed")
   func halfLine() async throws {
     let daemon = try await Daemon()
-    for text in ["POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"url\":", "GET /v1/jo", "\u{0}\u{1}\r\n\r\n"] {
+    for text in [
+      "POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"url\":", "GET /v1/jo",
+      "\u{0}\u{1}\r\n\r\n",
+    ] {
       let client = try UnixClient(daemon.socketPath)
       client.send(text)
       client.close()
@@ -150,7 +174,9 @@ import Testing
     #expect(result == "1")
     #expect(try await daemon.curl("/healthz").body == "ok\n")
     for client in clients { client.close() }
-    for _ in 0..<500 where try descriptors(of: daemon) > before + 20 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<500 where try descriptors(of: daemon) > before + 20 {
+      try await Task.sleep(for: .milliseconds(10))
+    }
     #expect(try descriptors(of: daemon) <= before + 20)
   }
 
@@ -176,7 +202,9 @@ private final class UnixClient {
     guard code == 0 else { throw TestSupportError.system(call: "connect to \(path)", code: errno) }
   }
 
-  func send(_ text: String) { _ = text.utf8CString.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count - 1) } }
+  func send(_ text: String) {
+    _ = text.utf8CString.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count - 1) }
+  }
 
   func close() {
     if descriptor >= 0 { Glibc.close(descriptor) }

@@ -15,7 +15,9 @@ import Testing
     #expect(try await user.ctl("daemon", "status").stdout.contains("\(pid)"))
     #expect(try await user.ctl("daemon", "start").stderr.contains("runs already"))
     #expect(try await user.ctl("daemon", "stop").status == 0)
-    #expect(kill(pid, 0) != 0 || user.daemonPID == nil || !FileManager.default.fileExists(atPath: user.runtime + "/transferd/transferd.sock"))
+    #expect(
+      kill(pid, 0) != 0 || user.daemonPID == nil
+        || !FileManager.default.fileExists(atPath: user.runtime + "/transferd/transferd.sock"))
     #expect(try await user.ctl("daemon", "status").status == 3)
     #expect(try await user.ctl("daemon", "reload").status == 3)
     #expect(try await user.ctl("daemon", "stop").status == 0)
@@ -29,7 +31,9 @@ import Testing
   @Test("programs that start it at once start one")
   func race() async throws {
     let user = try FreshUser()
-    let launch = try user.launch(["add", "http://127.0.0.1:9/x", "--paused", "--key", "k", "-d", user.downloads])
+    let launch = try user.launch([
+      "add", "http://127.0.0.1:9/x", "--paused", "--key", "k", "-d", user.downloads,
+    ])
     let results = try await withThrowingTaskGroup(of: ChildProcess.Result.self) { group in
       for _ in 0..<4 { group.addTask { try await launch.run() } }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -41,10 +45,14 @@ import Testing
   @Test("where it may not be started, every command exits with 3 within 2 s")
   func unreachable() async throws {
     let user = try FreshUser()
-    let commands = [["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"], ["batch", "ls"], ["export"]]
+    let commands = [
+      ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"],
+      ["batch", "ls"], ["export"],
+    ]
     for command in commands {
       let ways: [([String], [String: String])] = [
-        (["--no-autostart"], [:]), ([], ["TRANSFERCTL_NO_AUTOSTART": "1"]), (["--socket", user.runtime + "/dead"], [:]),
+        (["--no-autostart"], [:]), ([], ["TRANSFERCTL_NO_AUTOSTART": "1"]),
+        (["--socket", user.runtime + "/dead"], [:]),
         ([], ["TRANSFERD_SOCKET": user.runtime + "/dead"]),
       ]
       var fastest = Duration.seconds(60)  // the machine may be busy with other tests

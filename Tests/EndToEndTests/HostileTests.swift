@@ -16,23 +16,31 @@ import Testing
     ]
     for target in ["/away", "/near"] {
       let bearer = try await daemon.run(
-        ["add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t", "--wait"] + secrets)
+        [
+          "add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t",
+          "--wait",
+        ] + secrets)
       let basic = try await daemon.run(
-        ["add", "http://user:pw@\(server.authority)\(target)", "-o", "b" + target.dropFirst(), "--wait"] + secrets)
+        ["add", "http://user:pw@\(server.authority)\(target)", "-o", "b" + target.dropFirst(), "--wait"]
+          + secrets)
       #expect(bearer.status == 0 && basic.status == 0, "\(bearer.stderr) \(basic.stderr)")
     }
     #expect(thief.requests.count == 2)
     for request in thief.requests {
-      for name in ["Authorization", "Cookie", "X-Api-Key", "X-Custom"] { #expect(request.headers[name] == nil, "\(name)") }
+      for name in ["Authorization", "Cookie", "X-Api-Key", "X-Custom"] {
+        #expect(request.headers[name] == nil, "\(name)")
+      }
     }
     let near = server.requests.filter { $0.path == "/here" }
     #expect(near.map { $0.headers["Authorization"] } == ["Bearer t", "Basic dXNlcjpwdw=="])
     #expect(near.allSatisfy { $0.headers["X-Api-Key"] == "k" })
   }
 
-  @Test("a redirect to what is not HTTP is refused, and one without end", arguments: [
-    "file:///etc/passwd", "ftp://127.0.0.1/x", "scp://127.0.0.1/x", "gopher://127.0.0.1/",
-  ])
+  @Test(
+    "a redirect to what is not HTTP is refused, and one without end",
+    arguments: [
+      "file:///etc/passwd", "ftp://127.0.0.1/x", "scp://127.0.0.1/x", "gopher://127.0.0.1/",
+    ])
   func redirects(_ location: String) async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 10).redirecting(to: location))
@@ -48,9 +56,12 @@ import Testing
   func contentDisposition() async throws {
     let daemon = try await Daemon()
     let values = [
-      "filename=\"../../x\"", "filename=\"/etc/x\"", "filename=\"..%2fx\"", "filename=\"%2e%2e/x\"", "filename=\"a\\\\..\\\\b\"",
-      "filename*=UTF-8''%2Fetc%2Fx", "filename*=UTF-8''..%2F..%2Fx", "filename=\"\"", "filename=\".\"", "filename=\"..\"",
-      "filename=\"-rf\"", "filename=\".bashrc\"", "filename=\"\(String(repeating: "é", count: 300))\"", "filename*=UTF-8''a%00b",
+      "filename=\"../../x\"", "filename=\"/etc/x\"", "filename=\"..%2fx\"", "filename=\"%2e%2e/x\"",
+      "filename=\"a\\\\..\\\\b\"",
+      "filename*=UTF-8''%2Fetc%2Fx", "filename*=UTF-8''..%2F..%2Fx", "filename=\"\"", "filename=\".\"",
+      "filename=\"..\"",
+      "filename=\"-rf\"", "filename=\".bashrc\"", "filename=\"\(String(repeating: "é", count: 300))\"",
+      "filename*=UTF-8''a%00b",
       "filename*=UTF-8''a%0Ab", "filename=\"x. . \"",
     ]
     let server = try LoopbackServer { request in
@@ -65,8 +76,11 @@ import Testing
       let names = try daemon.directory.names(in: "downloads/" + directory)
       #expect(names.count == 1, "\(values[number]): \(names)")
       let name = names.first ?? ""
-      #expect(!name.hasPrefix(".") && !name.hasPrefix("-") && name.utf8.count <= 255, "\(values[number]): \(name)")
-      #expect(name.unicodeScalars.allSatisfy { $0.value >= 0x20 } && !name.contains("\\"), "\(values[number]): \(name)")
+      #expect(
+        !name.hasPrefix(".") && !name.hasPrefix("-") && name.utf8.count <= 255, "\(values[number]): \(name)")
+      #expect(
+        name.unicodeScalars.allSatisfy { $0.value >= 0x20 } && !name.contains("\\"),
+        "\(values[number]): \(name)")
     }
     #expect(try daemon.directory.names(in: "downloads").count == values.count)
   }
@@ -83,7 +97,9 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
     #expect(try await daemon.ctl("add", server.url("/a")).status == 73)
     #expect(try await daemon.ctl("add", server.url("/a"), "--replace", "--wait").status == 0)
-    #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == nil, "the link itself was replaced")
+    #expect(
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == nil,
+      "the link itself was replaced")
     let id = try await daemon.add(server.url("/b"))
     try await reached.wait()
     try FileManager.default.createSymbolicLink(atPath: daemon.downloads + "/b", withDestinationPath: victim)
@@ -122,18 +138,24 @@ import Testing
     let server = try LoopbackServer(.file(size: 10).failing(403))
     let shown = ["pw-hunter2", "tok-sesame", "hdr-letmein"]
     let added = try await daemon.ctl(
-      "add", "http://user:pw-hunter2@\(server.authority)/x?token=tok-sesame&a=1", "--header", "X-Auth-Token: hdr-letmein", "--wait")
+      "add", "http://user:pw-hunter2@\(server.authority)/x?token=tok-sesame&a=1", "--header",
+      "X-Auth-Token: hdr-letmein", "--wait")
     #expect(added.status == 1)
-    #expect(server.requests.first?.query == "token=tok-sesame&a=1" && server.requests.first?.headers["Authorization"] != nil)
+    #expect(
+      server.requests.first?.query == "token=tok-sesame&a=1"
+        && server.requests.first?.headers["Authorization"] != nil)
     let refused = try await daemon.ctl("add", "http://user:pw-hunter2@h:99999/x?token=tok-sesame")
     var texts = [added.stderr, refused.stderr]
     for arguments in [
-      ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"], ["show", "1", "--format", "json"],
+      ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"],
+      ["show", "1", "--format", "json"],
       ["events"], ["events", "--format", "json"], ["export"],
     ] { texts.append(try await daemon.run(arguments).stdout) }
     texts.append(try await daemon.curl("/v1/jobs/1").body)
     texts.append(try await daemon.terminate().log)
-    for text in texts { for secret in shown { #expect(!text.contains(secret), "\(secret) in \(text.prefix(400))") } }
+    for text in texts {
+      for secret in shown { #expect(!text.contains(secret), "\(secret) in \(text.prefix(400))") }
+    }
   }
 
   @Test("state and socket are for their owner alone")
@@ -151,7 +173,9 @@ import Testing
     }
   }
 
-  @Test("another user can neither connect nor read, even where the file system would let them", .enabled(if: geteuid() == 0))
+  @Test(
+    "another user can neither connect nor read, even where the file system would let them",
+    .enabled(if: geteuid() == 0))
   func otherUser() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")

@@ -5,7 +5,8 @@ import Testing
 @Suite("transferctl status and show", .serialized, .timeLimit(.minutes(2))) struct StatusTests {
   static let fields: Set = [
     "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
-    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt", "finishedAt",
+    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt",
+    "finishedAt",
   ]
 
   @Test("an empty list is [] in JSON, nothing on standard output otherwise, and no failure")
@@ -30,7 +31,9 @@ import Testing
       #expect(job[name] is NSNull, "\(name)")
     }
     let created = try #require(job["createdAt"] as? String)
-    #expect(created.hasSuffix("Z") && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
+    #expect(
+      created.hasSuffix("Z")
+        && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
     #expect(job["state"] as? String == "paused" && job["kind"] as? String == "download")
   }
 
@@ -98,7 +101,9 @@ import Testing
       [.raw(Data("HTTP/1.1 404 \u{1B}[31mred\u{7}\r\nContent-Length: 0\r\n\r\n".utf8)), .close]
     }
     _ = try await daemon.finished(daemon.add(server.url("/%1B%5D0;x")))
-    for arguments in [["status"], ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"], ["events"]] {
+    for arguments in [
+      ["status"], ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"], ["events"],
+    ] {
       #expect(!(try await daemon.run(arguments).stdout.contains("\u{1B}")), "\(arguments)")
     }
   }
@@ -123,7 +128,8 @@ import Testing
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
     let table = [
-      ["status"], ["status", "--format", "json"], ["show", "1"], ["events"], ["export"], ["version"], ["daemon", "status"],
+      ["status"], ["status", "--format", "json"], ["show", "1"], ["events"], ["export"], ["version"],
+      ["daemon", "status"],
       ["--help"], ["add", "http://127.0.0.1:9/y", "--paused"],
     ]
     for arguments in table {

@@ -6,7 +6,9 @@ import Testing
   @Test("each selector chooses, and says so on standard error alone")
   func selectors() async throws {
     let daemon = try await Daemon()
-    for name in ["a", "b", "c", "d"] { _ = try await daemon.addPaused(name, "--batch", name < "c" ? "one" : "two") }
+    for name in ["a", "b", "c", "d"] {
+      _ = try await daemon.addPaused(name, "--batch", name < "c" ? "one" : "two")
+    }
     let first = try await daemon.ctl("cancel", "1")
     #expect(first.status == 0 && first.stdout == "" && first.stderr != "")
     #expect(try await daemon.ctl("cancel", "--batch", "two").status == 0)
@@ -82,7 +84,10 @@ import Testing
     #expect(try await daemon.ctl("set", other, "--limit-rate", "0").status == 0)
     #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
-    for arguments in [[other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"]] {
+    for arguments in [
+      [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")],
+      [other, "--priority", "9999"],
+    ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
     }
   }

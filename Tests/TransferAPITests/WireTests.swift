@@ -15,7 +15,8 @@ import TransferAPI
     let json = String(decoding: try WireCoding.encoder().encode(job), as: UTF8.self)
     for field in [
       "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
-      "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt", "finishedAt",
+      "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt",
+      "finishedAt",
     ] {
       #expect(json.contains("\"\(field)\":"))
     }
