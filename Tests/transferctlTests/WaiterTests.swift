@@ -92,7 +92,8 @@ import TransferAPI
     #expect(
       daemon.requests == [
         "GET /v1/stats", "GET /v1/jobs?ids=1&limit=500", "GET /v1/events?since=41&jobs=1&progress=true",
-        "GET /v1/jobs?ids=1&limit=500",
+        // For the size and name that the end is told with, then for all that is waited for.
+        "GET /v1/jobs?ids=1&limit=500", "GET /v1/jobs?ids=1&limit=500",
       ])
   }
 

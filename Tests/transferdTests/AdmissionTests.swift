@@ -1,7 +1,7 @@
+@testable import Store
 import Testing
 import TransferAPI
 
-@testable import Store
 @testable import transferd
 
 @Suite struct AdmissionTests {
@@ -11,9 +11,7 @@ import TransferAPI
     origins.enumerated().map { Candidate(id: JobID(Int64($0.offset + 1)), origin: $0.element, priority: 0) }
   }
 
-  private func pick(
-    _ window: inout [Candidate], _ load: Admission.Load = .init(), capacity: (String) -> Int = { _ in .max }
-  )
+  private func pick(_ window: inout [Candidate], _ load: Admission.Load = .init(), capacity: (String) -> Int = { _ in .max })
     -> [Int64]
   {
     admission.pick(from: &window, load: load, capacity: capacity).map(\.rawValue)

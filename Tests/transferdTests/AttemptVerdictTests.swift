@@ -2,14 +2,13 @@ import FoundationEssentials
 import Store
 import Testing
 import TransferAPI
-
 @testable import TransferEngine
+
 @testable import transferd
 
 @Suite struct AttemptVerdictTests {
   /// A claimed job, through the store that makes them.
-  private func record(_ change: (inout JobSpec) -> Void = { _ in }) async throws -> (Store, JobRecord, String)
-  {
+  private func record(_ change: (inout JobSpec) -> Void = { _ in }) async throws -> (Store, JobRecord, String) {
     let directory = "/tmp/transferd-verdict-\(UInt64.random(in: 0 ... .max))"
     let store = try Store(directory: directory, now: Date(), onEvents: { _ in })
     var spec = JobSpec(url: "http://h/x", origin: "http://h:80", destination: "/d/x")
@@ -20,8 +19,7 @@ import TransferAPI
   }
 
   private func verdict(
-    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0,
-    after: Int64 = 0
+    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0, after: Int64 = 0
   ) async throws -> AttemptVerdict {
     var (store, record, directory) = try await record()
     record.job.attempt = attempt
@@ -66,8 +64,7 @@ import TransferAPI
     "what will not pass is not tried again",
     arguments: [
       TransferError.response(.unacceptableStatus(404, retryAfter: nil)),
-      .response(.unacceptableStatus(401, retryAfter: nil)),
-      .response(.unacceptableStatus(403, retryAfter: nil)),
+      .response(.unacceptableStatus(401, retryAfter: nil)), .response(.unacceptableStatus(403, retryAfter: nil)),
       .response(.unacceptableStatus(410, retryAfter: nil)),
       .verification(.digest(algorithm: "md5", expected: "a", actual: "b")), .file(.destinationExists("/d/x")),
       .redirect(.tooMany(limit: 20)),

@@ -19,8 +19,7 @@ import TransferAPI
 
   @Test("lines come out whole wherever the bytes were cut", arguments: [1, 2, 7, 10_000])
   func cuts(_ chunk: Int) throws {
-    let lines = lines(
-      "{\"source\":\"http://h/é\"}\r\n\n{\"source\":5}\n{\"source\":\"http://h/2\"}", chunk: chunk)
+    let lines = lines("{\"source\":\"http://h/é\"}\r\n\n{\"source\":5}\n{\"source\":\"http://h/2\"}", chunk: chunk)
     #expect(lines.map(\.number) == [1, 3, 4])
     #expect(try lines[0].job.get().source == "http://h/é")
     #expect(throws: Problem.self) { try lines[1].job.get() }

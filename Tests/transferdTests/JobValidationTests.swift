@@ -4,9 +4,7 @@ import TransferAPI
 @testable import transferd
 
 @Suite struct JobValidationTests {
-  private func job(_ url: String = "https://h.test/dir/a.iso", _ change: (inout NewJob) -> Void = { _ in })
-    -> NewJob
-  {
+  private func job(_ url: String = "https://h.test/dir/a.iso", _ change: (inout NewJob) -> Void = { _ in }) -> NewJob {
     var job = NewJob(source: url)
     job.directory = "/d"
     change(&job)
@@ -26,8 +24,7 @@ import TransferAPI
     "the name comes from the URL, made safe",
     arguments: [
       ("https://h/a.iso", "/d/a.iso"), ("https://h/a%20b", "/d/a b"), ("https://h/x?f=/y", "/d/x"),
-      ("https://h/", "/d/"), ("https://h", "/d/"), ("https://h/%2e%2e", "/d/"),
-      ("https://h/..%2fetc", "/d/etc"),
+      ("https://h/", "/d/"), ("https://h", "/d/"), ("https://h/%2e%2e", "/d/"), ("https://h/..%2fetc", "/d/etc"),
       ("https://h/.bashrc", "/d/_bashrc"),
     ])
   func name(_ url: String, _ destination: String) throws {

@@ -1,7 +1,7 @@
 import FoundationEssentials
+@testable import Store
 import Testing
 
-@testable import Store
 @testable import transferd
 
 @Suite struct OriginGovernorTests {
@@ -47,8 +47,7 @@ import Testing
     governor.failed("a", now: probing)
     #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(1)) == 0)
     governor.answered("a")
-    #expect(
-      governor.capacity(of: "a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1)) == .max)
+    #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1)) == .max)
   }
 
   @Test("after a restart a block goes on, but no longer than it was meant to")

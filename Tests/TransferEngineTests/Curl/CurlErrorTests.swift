@@ -15,12 +15,10 @@ import Testing
     "what may pass is told from what will not",
     arguments: [
       (CURLE_COULDNT_RESOLVE_HOST, true), (CURLE_COULDNT_CONNECT, true), (CURLE_OPERATION_TIMEDOUT, true),
-      (CURLE_PARTIAL_FILE, true), (CURLE_GOT_NOTHING, true), (CURLE_RECV_ERROR, true),
-      (CURLE_SEND_ERROR, true),
+      (CURLE_PARTIAL_FILE, true), (CURLE_GOT_NOTHING, true), (CURLE_RECV_ERROR, true), (CURLE_SEND_ERROR, true),
       (CURLE_HTTP2, true), (CURLE_HTTP2_STREAM, true), (CURLE_SSL_CONNECT_ERROR, true),
       (CURLE_PEER_FAILED_VERIFICATION, false), (CURLE_SSL_CERTPROBLEM, false), (CURLE_URL_MALFORMAT, false),
-      (CURLE_UNSUPPORTED_PROTOCOL, false), (CURLE_WEIRD_SERVER_REPLY, false),
-      (CURLE_FILESIZE_EXCEEDED, false),
+      (CURLE_UNSUPPORTED_PROTOCOL, false), (CURLE_WEIRD_SERVER_REPLY, false), (CURLE_FILESIZE_EXCEEDED, false),
       (CURLE_BAD_CONTENT_ENCODING, true), (CURLE_BAD_FUNCTION_ARGUMENT, false),
     ])
   func transience(_ code: CURLcode, _ isTransient: Bool) {

@@ -4,9 +4,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite struct ResponseHeadParserTests {
-  private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3)
-    -> [ResponseHeadParser.Step]
-  {
+  private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3) -> [ResponseHeadParser.Step] {
     var parser = ResponseHeadParser(maximumBytes: maximumBytes, maximumInterims: maximumInterims)
     return lines.map { line in
       Array((line + "\r\n").utf8).withUnsafeBytes { parser.take($0) }
@@ -26,9 +24,7 @@ import Testing
 
   @Test("interim answers are passed over, but not for ever")
   func interims() {
-    let steps = parse([
-      "HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/2 204", "",
-    ])
+    let steps = parse(["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/2 204", ""])
     guard case .finished(let head)? = steps.last else { return #expect(Bool(false), "not finished") }
     #expect(head.status == 204)
     #expect(head.headers.isEmpty)
@@ -38,8 +34,7 @@ import Testing
 
   @Test("a head that does not end is cut off")
   func tooLarge() {
-    let lines =
-      ["HTTP/1.1 200 OK"] + Array(repeating: "X-Fill: \(String(repeating: "x", count: 90))", count: 100)
+    let lines = ["HTTP/1.1 200 OK"] + Array(repeating: "X-Fill: \(String(repeating: "x", count: 90))", count: 100)
     #expect(parse(lines).last == .tooLarge)
   }
 

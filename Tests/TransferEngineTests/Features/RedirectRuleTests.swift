@@ -13,9 +13,7 @@ import Testing
       ], credentials: Credentials(username: "u", password: "p"))
   }
 
-  private func next(_ status: Int, _ location: String?, from request: TransferRequest) throws
-    -> TransferRequest
-  {
+  private func next(_ status: Int, _ location: String?, from request: TransferRequest) throws -> TransferRequest {
     var head = ResponseHead(status: status)
     head.headers[.location] = location
     return try RedirectRule.next(after: request, head: head)
@@ -59,8 +57,7 @@ import Testing
     "what would leave HTTP, or https for http, is refused",
     arguments: [
       ("https://a.test/", "http://a.test/"), ("http://a.test/", "file:///etc/passwd"),
-      ("http://a.test/", "ftp://b.test/"), ("http://a.test/", "scp://b.test/"),
-      ("http://a.test/", "gopher://b.test/"),
+      ("http://a.test/", "ftp://b.test/"), ("http://a.test/", "scp://b.test/"), ("http://a.test/", "gopher://b.test/"),
     ])
   func refused(_ from: String, _ location: String) throws {
     let request = try request(from)
@@ -77,8 +74,7 @@ import Testing
   @Test(
     "methods change as RFC 9110 §15.4 says",
     arguments: [
-      (301, HTTPRequest.Method.post, HTTPRequest.Method.get), (302, .post, .get), (303, .put, .get),
-      (303, .head, .head),
+      (301, HTTPRequest.Method.post, HTTPRequest.Method.get), (302, .post, .get), (303, .put, .get), (303, .head, .head),
       (307, .post, .post), (308, .put, .put), (302, .put, .put),
     ])
   func method(_ status: Int, _ before: HTTPRequest.Method, _ after: HTTPRequest.Method) throws {

@@ -47,8 +47,7 @@ import Testing
     arguments: [
       ("0", 0), ("120", 120), (" 120 ", 120), ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
       ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun Nov  6 08:50:37 1994", 60),
-      ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("-5", nil), ("soon", nil), ("", nil), ("1.5", nil),
-      ("12 34", nil),
+      ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("-5", nil), ("soon", nil), ("", nil), ("1.5", nil), ("12 34", nil),
       ("Sun, 99 Nov 1994 08:50:37 GMT", nil), ("99999999999999999999999", 31_622_400),
     ] as [(String, Double?)])
   func retryAfterForms(_ text: String, _ seconds: Double?) {

@@ -33,16 +33,13 @@ import Testing
       fields: [("Content-Range", "bytes 1000-4999/5000"), ("ETag", "\"v1\"")], question: conditional,
       outcome: .append(overlap: 0, total: 5000)),
     Row(
-      testDescription: "206 at N without a validator", status: 206,
-      fields: [("Content-Range", "bytes 1000-4999/5000")],
+      testDescription: "206 at N without a validator", status: 206, fields: [("Content-Range", "bytes 1000-4999/5000")],
       question: conditional, outcome: .append(overlap: 0, total: 5000)),
     Row(
-      testDescription: "206 of a part of the rest", status: 206,
-      fields: [("Content-Range", "bytes 1000-1999/5000")],
+      testDescription: "206 of a part of the rest", status: 206, fields: [("Content-Range", "bytes 1000-1999/5000")],
       question: conditional, outcome: .append(overlap: 0, total: 5000)),
     Row(
-      testDescription: "206 with an unknown total", status: 206,
-      fields: [("Content-Range", "bytes 1000-4999/*")],
+      testDescription: "206 with an unknown total", status: 206, fields: [("Content-Range", "bytes 1000-4999/*")],
       question: conditional, outcome: .append(overlap: 0, total: 5000)),
     Row(
       testDescription: "206 to a probe", status: 206, fields: [("Content-Range", "bytes 900-4999/5000")],
@@ -51,55 +48,45 @@ import Testing
       testDescription: "206 to a probe, shorter than the overlap", status: 206,
       fields: [("Content-Range", "bytes 900-950/5000")], question: probing, outcome: .nextRung),
     Row(
-      testDescription: "206 that starts before N", status: 206,
-      fields: [("Content-Range", "bytes 500-4999/5000")],
+      testDescription: "206 that starts before N", status: 206, fields: [("Content-Range", "bytes 500-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(
-      testDescription: "206 that starts after N", status: 206,
-      fields: [("Content-Range", "bytes 1001-4999/5000")],
+      testDescription: "206 that starts after N", status: 206, fields: [("Content-Range", "bytes 1001-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(
-      testDescription: "206 with another total", status: 206,
-      fields: [("Content-Range", "bytes 1000-5999/6000")],
+      testDescription: "206 with another total", status: 206, fields: [("Content-Range", "bytes 1000-5999/6000")],
       question: conditional, outcome: .nextRung),
     Row(
       testDescription: "206 with another ETag", status: 206,
       fields: [("Content-Range", "bytes 1000-4999/5000"), ("ETag", "\"v2\"")], question: conditional,
       outcome: .nextRung),
     Row(
-      testDescription: "206 without Content-Range", status: 206, fields: [], question: conditional,
-      outcome: .nextRung),
+      testDescription: "206 without Content-Range", status: 206, fields: [], question: conditional, outcome: .nextRung),
     Row(
       testDescription: "206 as multipart/byteranges", status: 206,
-      fields: [("Content-Type", "multipart/byteranges; boundary=x")], question: conditional,
-      outcome: .nextRung),
+      fields: [("Content-Type", "multipart/byteranges; boundary=x")], question: conditional, outcome: .nextRung),
     Row(
-      testDescription: "206 in another unit", status: 206,
-      fields: [("Content-Range", "items 1000-4999/5000")],
+      testDescription: "206 in another unit", status: 206, fields: [("Content-Range", "items 1000-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(
       testDescription: "206 of an encoded form", status: 206,
-      fields: [("Content-Range", "bytes 1000-4999/5000"), ("Content-Encoding", "gzip")],
-      question: conditional,
+      fields: [("Content-Range", "bytes 1000-4999/5000"), ("Content-Encoding", "gzip")], question: conditional,
       outcome: .nextRung),
     Row(
       testDescription: "206 beyond the end", status: 206, fields: [("Content-Range", "bytes 1000-5000/*")],
       question: conditional, outcome: .nextRung),
     Row(
-      testDescription: "206 that nobody asked for", status: 206,
-      fields: [("Content-Range", "bytes 0-4999/5000")],
+      testDescription: "206 that nobody asked for", status: 206, fields: [("Content-Range", "bytes 0-4999/5000")],
       question: .whole, outcome: .fail(transient: true)),
     Row(
-      testDescription: "200 with another ETag", status: 200,
-      fields: [("ETag", "\"v2\""), ("Content-Length", "7000")],
+      testDescription: "200 with another ETag", status: 200, fields: [("ETag", "\"v2\""), ("Content-Length", "7000")],
       question: conditional, outcome: .startOver(total: 7000)),
     Row(
       testDescription: "200 with the same strong ETag: If-Range is ignored", status: 200,
       fields: [("ETag", "\"v1\""), ("Content-Length", "5000")], question: conditional, outcome: .nextRung),
     Row(
       testDescription: "200 to a plain Range: ranges are ignored", status: 200,
-      fields: [("ETag", "\"v1\""), ("Content-Length", "5000")], question: probing,
-      outcome: .startOver(total: 5000)),
+      fields: [("ETag", "\"v1\""), ("Content-Length", "5000")], question: probing, outcome: .startOver(total: 5000)),
     Row(
       testDescription: "200 without a length", status: 200, fields: [("Transfer-Encoding", "chunked")],
       question: .whole, outcome: .startOver(total: nil)),
@@ -108,8 +95,7 @@ import Testing
       fields: [("Content-Encoding", "gzip"), ("Content-Length", "70")], question: .whole,
       outcome: .startOver(total: nil)),
     Row(
-      testDescription: "416 with the length on disk", status: 416,
-      fields: [("Content-Range", "bytes */1000")],
+      testDescription: "416 with the length on disk", status: 416, fields: [("Content-Range", "bytes */1000")],
       question: conditional, outcome: .alreadyComplete, total: nil),
     Row(
       testDescription: "416 with another length", status: 416, fields: [("Content-Range", "bytes */800")],
@@ -118,46 +104,38 @@ import Testing
       testDescription: "416 with the length on disk, but another was announced", status: 416,
       fields: [("Content-Range", "bytes */1000")], question: conditional, outcome: .nextRung),
     Row(
-      testDescription: "416 without a length", status: 416, fields: [], question: conditional,
-      outcome: .nextRung),
+      testDescription: "416 without a length", status: 416, fields: [], question: conditional, outcome: .nextRung),
     Row(
       testDescription: "416 of another version", status: 416,
-      fields: [("Content-Range", "bytes */1000"), ("ETag", "\"v2\"")], question: conditional,
-      outcome: .nextRung,
+      fields: [("Content-Range", "bytes */1000"), ("ETag", "\"v2\"")], question: conditional, outcome: .nextRung,
       total: nil),
     Row(testDescription: "412", status: 412, fields: [], question: conditional, outcome: .nextRung),
     Row(testDescription: "204", status: 204, fields: [], question: .whole, outcome: .fail(transient: false)),
     Row(testDescription: "304", status: 304, fields: [], question: .whole, outcome: .fail(transient: false)),
     Row(testDescription: "404", status: 404, fields: [], question: .whole, outcome: .fail(transient: false)),
     Row(testDescription: "429", status: 429, fields: [], question: .whole, outcome: .fail(transient: true)),
+    Row(testDescription: "503", status: 503, fields: [], question: conditional, outcome: .fail(transient: true)),
     Row(
-      testDescription: "503", status: 503, fields: [], question: conditional, outcome: .fail(transient: true)),
-    Row(
-      testDescription: "two lengths", status: 200,
-      fields: [("Content-Length", "5"), ("Content-Length", "6")],
+      testDescription: "two lengths", status: 200, fields: [("Content-Length", "5"), ("Content-Length", "6")],
       question: .whole, outcome: .fail(transient: false)),
     Row(
       testDescription: "two lengths in one field", status: 200, fields: [("Content-Length", "5, 6")],
       question: .whole, outcome: .fail(transient: false)),
     Row(
-      testDescription: "the same length twice", status: 200,
-      fields: [("Content-Length", "5"), ("Content-Length", "5")],
+      testDescription: "the same length twice", status: 200, fields: [("Content-Length", "5"), ("Content-Length", "5")],
       question: .whole, outcome: .startOver(total: 5)),
     Row(
       testDescription: "a negative length", status: 200, fields: [("Content-Length", "-5")], question: .whole,
       outcome: .fail(transient: false)),
     Row(
-      testDescription: "a length beyond 63 bits", status: 200,
-      fields: [("Content-Length", "9223372036854775808")],
+      testDescription: "a length beyond 63 bits", status: 200, fields: [("Content-Length", "9223372036854775808")],
       question: .whole, outcome: .fail(transient: false)),
   ]
 
   @Test("an answer means one thing for the bytes on disk", arguments: rows)
   func decision(_ row: Row) throws {
     var headers = HTTPFields()
-    for (name, value) in row.fields {
-      headers.append(HTTPField(name: try #require(.init(name)), value: value))
-    }
+    for (name, value) in row.fields { headers.append(HTTPField(name: try #require(.init(name)), value: value)) }
     let decision = ResumeDecision(
       head: ResponseHead(status: row.status, headers: headers), question: row.question, stored: row.stored,
       storedTotal: row.total, retryAfter: nil)

@@ -28,8 +28,7 @@ import Testing
   @Test("a date is used only where there is no ETag")
   func strongDate() {
     let stored = Validators(lastModified: Self.date, date: Self.dayLater)
-    #expect(
-      questions(ResumeLadder(stored: stored, bytesOnDisk: 10, refusals: 0)).first?.condition == Self.date)
+    #expect(questions(ResumeLadder(stored: stored, bytesOnDisk: 10, refusals: 0)).first?.condition == Self.date)
   }
 
   @Test(
@@ -54,8 +53,7 @@ import Testing
   @Test("without bytes or a ledger there is only the whole file")
   func nothing() {
     #expect(questions(ResumeLadder(stored: nil, bytesOnDisk: 10, refusals: 0)) == [.whole])
-    #expect(
-      questions(ResumeLadder(stored: Validators(etag: "\"a\""), bytesOnDisk: 0, refusals: 0)) == [.whole])
+    #expect(questions(ResumeLadder(stored: Validators(etag: "\"a\""), bytesOnDisk: 0, refusals: 0)) == [.whole])
   }
 
   @Test("If-Range never goes without Range")

@@ -7,8 +7,7 @@ import Testing
     "origin, path and text as libcurl will use them",
     arguments: [
       ("https://Host.Test/a/b?c=d#e", "https://host.test:443", "https://Host.Test/a/b?c=d"),
-      ("http://h:8080", "http://h:8080", "http://h:8080/"),
-      ("http://[::1]:81/x", "http://[::1]:81", "http://[::1]:81/x"),
+      ("http://h:8080", "http://h:8080", "http://h:8080/"), ("http://[::1]:81/x", "http://[::1]:81", "http://[::1]:81/x"),
       ("http://u:p@h/x", "http://h:80", "http://h/x"),
     ])
   func parts(_ text: String, _ origin: String, _ string: String) throws {
@@ -27,18 +26,13 @@ import Testing
 
   @Test(
     "what is no URL is refused with a reason",
-    arguments: [
-      "", "host/path", "http://", "http:///x", "http://h/a b", "http://h/\n", "http://h/\u{0}x",
-      "http://h:99999/",
-      "http://h:x/", "//h/x", "http://h\r\nX: y/",
-    ])
+    arguments: ["", "host/path", "http://", "http:///x", "http://h/a b", "http://h/\n", "http://h/\u{0}x", "http://h:99999/",
+      "http://h:x/", "//h/x", "http://h\r\nX: y/"])
   func invalid(_ text: String) {
     #expect(throws: TransferError.self) { try RequestURL(text) }
   }
 
-  @Test(
-    "other schemes are not ours",
-    arguments: ["file:///etc/passwd", "gopher://h/", "dict://h/", "scp://h/x", "ftp://h/x"])
+  @Test("other schemes are not ours", arguments: ["file:///etc/passwd", "gopher://h/", "dict://h/", "scp://h/x", "ftp://h/x"])
   func schemes(_ text: String) {
     #expect { try RequestURL(text) } throws: { error in
       if case .unsupportedScheme? = error as? TransferError { true } else { false }
