@@ -31,7 +31,9 @@ import Testing
   @Test("programs that start it at once start one")
   func race() async throws {
     let user = try FreshUser()
-    let launch = try user.launch(["add", "http://127.0.0.1:9/x", "--paused", "--key", "k", "-d", user.downloads])
+    let launch = try user.launch([
+      "add", "http://127.0.0.1:9/x", "--paused", "--key", "k", "-d", user.downloads,
+    ])
     let results = try await withThrowingTaskGroup(of: ChildProcess.Result.self) { group in
       for _ in 0..<4 { group.addTask { try await launch.run() } }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -44,8 +46,13 @@ import Testing
   func unreachable() async throws {
     let user = try FreshUser()
     let commands = [
+<<<<<<< HEAD
       ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"], ["batch", "ls"],
       ["export"],
+=======
+      ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"],
+      ["batch", "ls"], ["export"],
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ]
     for command in commands {
       let ways: [([String], [String: String])] = [

@@ -16,10 +16,18 @@ import Testing
     ]
     for target in ["/away", "/near"] {
       let bearer = try await daemon.run(
+<<<<<<< HEAD
         ["add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t", "--wait"]
           + secrets)
+=======
+        [
+          "add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t",
+          "--wait",
+        ] + secrets)
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
       let basic = try await daemon.run(
-        ["add", "http://user:pw@\(server.authority)\(target)", "-o", "b" + target.dropFirst(), "--wait"] + secrets)
+        ["add", "http://user:pw@\(server.authority)\(target)", "-o", "b" + target.dropFirst(), "--wait"]
+          + secrets)
       #expect(bearer.status == 0 && basic.status == 0, "\(bearer.stderr) \(basic.stderr)")
     }
     #expect(thief.requests.count == 2)
@@ -73,8 +81,11 @@ import Testing
       let names = try daemon.directory.names(in: "downloads/" + directory)
       #expect(names.count == 1, "\(values[number]): \(names)")
       let name = names.first ?? ""
-      #expect(!name.hasPrefix(".") && !name.hasPrefix("-") && name.utf8.count <= 255, "\(values[number]): \(name)")
-      #expect(name.unicodeScalars.allSatisfy { $0.value >= 0x20 } && !name.contains("\\"), "\(values[number]): \(name)")
+      #expect(
+        !name.hasPrefix(".") && !name.hasPrefix("-") && name.utf8.count <= 255, "\(values[number]): \(name)")
+      #expect(
+        name.unicodeScalars.allSatisfy { $0.value >= 0x20 } && !name.contains("\\"),
+        "\(values[number]): \(name)")
     }
     #expect(try daemon.directory.names(in: "downloads").count == values.count)
   }
@@ -91,7 +102,9 @@ import Testing
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: victim)
     #expect(try await daemon.ctl("add", server.url("/a")).status == 73)
     #expect(try await daemon.ctl("add", server.url("/a"), "--replace", "--wait").status == 0)
-    #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == nil, "the link itself was replaced")
+    #expect(
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) == nil,
+      "the link itself was replaced")
     let id = try await daemon.add(server.url("/b"))
     try await reached.wait()
     try FileManager.default.createSymbolicLink(atPath: daemon.downloads + "/b", withDestinationPath: victim)
@@ -134,16 +147,24 @@ import Testing
       "X-Auth-Token: hdr-letmein", "--wait")
     #expect(added.status == 1)
     #expect(
+<<<<<<< HEAD
       server.requests.first?.query == "token=tok-sesame&a=1" && server.requests.first?.headers["Authorization"] != nil)
+=======
+      server.requests.first?.query == "token=tok-sesame&a=1"
+        && server.requests.first?.headers["Authorization"] != nil)
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     let refused = try await daemon.ctl("add", "http://user:pw-hunter2@h:99999/x?token=tok-sesame")
     var texts = [added.stderr, refused.stderr]
     for arguments in [
-      ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"], ["show", "1", "--format", "json"],
+      ["status", "--format", "wide"], ["status", "--format", "json"], ["show", "1"],
+      ["show", "1", "--format", "json"],
       ["events"], ["events", "--format", "json"], ["export"],
     ] { texts.append(try await daemon.run(arguments).stdout) }
     texts.append(try await daemon.curl("/v1/jobs/1").body)
     texts.append(try await daemon.terminate().log)
-    for text in texts { for secret in shown { #expect(!text.contains(secret), "\(secret) in \(text.prefix(400))") } }
+    for text in texts {
+      for secret in shown { #expect(!text.contains(secret), "\(secret) in \(text.prefix(400))") }
+    }
   }
 
   @Test("state and socket are for their owner alone")
@@ -162,8 +183,13 @@ import Testing
   }
 
   @Test(
+<<<<<<< HEAD
     "another user can neither connect nor read, even where the file system would let them", .enabled(if: geteuid() == 0)
   )
+=======
+    "another user can neither connect nor read, even where the file system would let them",
+    .enabled(if: geteuid() == 0))
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
   func otherUser() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")

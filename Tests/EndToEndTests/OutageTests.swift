@@ -10,14 +10,18 @@ import Testing
     return server.url("/x")
   }
 
-  @Test("a refused connection and a name that does not resolve may pass: the job retries, then fails by --retries")
+  @Test(
+    "a refused connection and a name that does not resolve may pass: the job retries, then fails by --retries"
+  )
   func offline() async throws {
+    // The second try after a failed look-up once ended the daemon: libcurl refused an option of the reused handle.
     let daemon = try await Daemon()
     for (url, code) in [(try Self.refusedURL(), "connect"), ("http://host.invalid/y", "dns")] {
       let id = try await daemon.add(url)
       let failing = try await daemon.finished(daemon.add(url, "--retries", "1", "-o", code))
       #expect(failing.state == "failed" && failing.attempt == 2 && failing.maxAttempts == 2)
-      #expect(failing.error?.code == code && failing.error?.transient == true && failing.error?.httpStatus == nil)
+      #expect(
+        failing.error?.code == code && failing.error?.transient == true && failing.error?.httpStatus == nil)
       let job = try await daemon.job(id)
       #expect(["retrying", "running", "queued"].contains(job.state) && job.maxAttempts == 20)
     }
@@ -26,7 +30,12 @@ import Testing
   @Test(
     "503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier",
     arguments: [
+<<<<<<< HEAD
       (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0), (503, .date(inSeconds: 3), 2.0),
+=======
+      (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0),
+      (503, .date(inSeconds: 3), 2.0),
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ])
   func retryAfter(_ status: Int, _ after: FileBehaviour.RetryAfter, _ least: Double) async throws {
     let daemon = try await Daemon()

@@ -5,7 +5,8 @@ import Testing
 @Suite("transferctl status and show", .serialized, .timeLimit(.minutes(2))) struct StatusTests {
   static let fields: Set = [
     "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
-    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt", "finishedAt",
+    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt",
+    "finishedAt",
   ]
 
   @Test("an empty list is [] in JSON, nothing on standard output otherwise, and no failure")
@@ -31,7 +32,12 @@ import Testing
     }
     let created = try #require(job["createdAt"] as? String)
     #expect(
+<<<<<<< HEAD
       created.hasSuffix("Z") && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
+=======
+      created.hasSuffix("Z")
+        && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     #expect(job["state"] as? String == "paused" && job["kind"] as? String == "download")
   }
 

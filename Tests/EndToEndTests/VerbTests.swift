@@ -6,7 +6,9 @@ import Testing
   @Test("each selector chooses, and says so on standard error alone")
   func selectors() async throws {
     let daemon = try await Daemon()
-    for name in ["a", "b", "c", "d"] { _ = try await daemon.addPaused(name, "--batch", name < "c" ? "one" : "two") }
+    for name in ["a", "b", "c", "d"] {
+      _ = try await daemon.addPaused(name, "--batch", name < "c" ? "one" : "two")
+    }
     let first = try await daemon.ctl("cancel", "1")
     #expect(first.status == 0 && first.stdout == "" && first.stderr != "")
     #expect(try await daemon.ctl("cancel", "--batch", "two").status == 0)
@@ -83,7 +85,12 @@ import Testing
     #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
     for arguments in [
+<<<<<<< HEAD
       [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"],
+=======
+      [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")],
+      [other, "--priority", "9999"],
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
     }

@@ -47,8 +47,14 @@ import Testing
   static func untilConnected(_ daemon: Daemon) async throws {
     for _ in 0..<1000 {
       let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+<<<<<<< HEAD
       if table.split(separator: "\n").contains(where: { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) })
       {
+=======
+      if table.split(separator: "\n").contains(where: {
+        $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath)
+      }) {
+>>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
         return
       }
       try await Task.sleep(for: .milliseconds(10))
@@ -87,9 +93,11 @@ import Testing
     let all = try await events()
     let numbers = all.compactMap { $0["seq"] as? Int }
     #expect(numbers == numbers.sorted() && Set(numbers).count == all.count)
-    #expect(all.map { $0["to"] as? String } == ["queued", "running", "completed", "queued", "running", "failed"])
+    #expect(
+      all.map { $0["to"] as? String } == ["queued", "running", "completed", "queued", "running", "failed"])
     #expect(try await events("2").count == 3)
-    #expect(try await events("--since", "\(numbers[3])").compactMap { $0["seq"] as? Int } == Array(numbers[4...]))
+    #expect(
+      try await events("--since", "\(numbers[3])").compactMap { $0["seq"] as? Int } == Array(numbers[4...]))
     #expect(try await daemon.ctl("events", "99").status == 4)
     #expect(try await daemon.ctl("events", "--since=-1").status == 64)
 

@@ -29,7 +29,8 @@ enum CurlError {
     case CURLE_GOT_NOTHING: return .connection(.broken("the server closed it without an answer"))
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_AGAIN:
       return .connection(.broken(text))
-    case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR, CURLE_NO_CONNECTION_AVAILABLE:
+    case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR,
+      CURLE_NO_CONNECTION_AVAILABLE:
       return .connection(.broken(text))
     case CURLE_SSL_CONNECT_ERROR:
       // A handshake cut by the network looks the same as one refused by the peer.

@@ -23,6 +23,10 @@ final class EasyHandle {
     freeLists()
   }
 
+  /// False where libcurl 7.88 still holds the buffer of a transfer that failed before it was connected (DNS): it would
+  /// refuse another CURLOPT_BUFFERSIZE, and only a new handle helps.
+  var isReusable: Bool { transfer_setopt_long(pointer, CURLOPT_BUFFERSIZE, 16 * 1024) == CURLE_OK }
+
   private func freeLists() {
     for list in lists { curl_slist_free_all(list) }
     lists.removeAll()
@@ -89,6 +93,7 @@ final class EasyHandle {
 
   private func check(_ code: CURLcode, _ option: CURLoption) {
     // Only our own mistakes end here: an option this libcurl does not know, or no memory.
-    assert(code == CURLE_OK, "curl_easy_setopt(\(option.rawValue)): \(String(cString: curl_easy_strerror(code)))")
+    assert(
+      code == CURLE_OK, "curl_easy_setopt(\(option.rawValue)): \(String(cString: curl_easy_strerror(code)))")
   }
 }

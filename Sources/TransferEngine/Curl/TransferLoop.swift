@@ -28,7 +28,9 @@ actor TransferLoop {
 
   /// Runs one transfer to its end. Returns when libcurl is done with it, however it ended; cancelling the task
   /// removes the handle, after which the receiver is not called again.
-  func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async -> TransferOutcome {
+  func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async
+    -> TransferOutcome
+  {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard !Task.isCancelled, !id.isCancelled else {
@@ -102,7 +104,7 @@ actor TransferLoop {
 
   private func keep(_ handle: EasyHandle) {
     handle.reset()
-    if idle.count < 64 { idle.append(handle) }
+    if idle.count < 64, handle.isReusable { idle.append(handle) }
   }
 }
 

@@ -73,7 +73,8 @@ enum SocketFile {
   static func prepare(_ path: String) throws {
     guard path.utf8.count <= ControlServer.maximumPathBytes else {
       throw Unusable(
-        description: "cannot listen on \(path): the path is longer than \(ControlServer.maximumPathBytes) bytes;"
+        description:
+          "cannot listen on \(path): the path is longer than \(ControlServer.maximumPathBytes) bytes;"
           + " name a shorter one with --socket")
     }
     try StateDirectory.prepare(parent(path), mustBePrivate: false)
