@@ -46,13 +46,8 @@ import Testing
   func unreachable() async throws {
     let user = try FreshUser()
     let commands = [
-<<<<<<< HEAD
-      ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"], ["batch", "ls"],
-      ["export"],
-=======
       ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"],
       ["batch", "ls"], ["export"],
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ]
     for command in commands {
       let ways: [([String], [String: String])] = [

@@ -16,15 +16,10 @@ import Testing
     ]
     for target in ["/away", "/near"] {
       let bearer = try await daemon.run(
-<<<<<<< HEAD
-        ["add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t", "--wait"]
-          + secrets)
-=======
         [
           "add", server.url(target), "-o", "a" + target.dropFirst(), "--header", "Authorization: Bearer t",
           "--wait",
         ] + secrets)
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
       let basic = try await daemon.run(
         ["add", "http://user:pw@\(server.authority)\(target)", "-o", "b" + target.dropFirst(), "--wait"]
           + secrets)
@@ -147,12 +142,8 @@ import Testing
       "X-Auth-Token: hdr-letmein", "--wait")
     #expect(added.status == 1)
     #expect(
-<<<<<<< HEAD
-      server.requests.first?.query == "token=tok-sesame&a=1" && server.requests.first?.headers["Authorization"] != nil)
-=======
       server.requests.first?.query == "token=tok-sesame&a=1"
         && server.requests.first?.headers["Authorization"] != nil)
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     let refused = try await daemon.ctl("add", "http://user:pw-hunter2@h:99999/x?token=tok-sesame")
     var texts = [added.stderr, refused.stderr]
     for arguments in [
@@ -183,13 +174,8 @@ import Testing
   }
 
   @Test(
-<<<<<<< HEAD
-    "another user can neither connect nor read, even where the file system would let them", .enabled(if: geteuid() == 0)
-  )
-=======
     "another user can neither connect nor read, even where the file system would let them",
     .enabled(if: geteuid() == 0))
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
   func otherUser() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")

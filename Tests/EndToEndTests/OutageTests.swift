@@ -30,12 +30,8 @@ import Testing
   @Test(
     "503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier",
     arguments: [
-<<<<<<< HEAD
-      (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0), (503, .date(inSeconds: 3), 2.0),
-=======
       (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0),
       (503, .date(inSeconds: 3), 2.0),
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ])
   func retryAfter(_ status: Int, _ after: FileBehaviour.RetryAfter, _ least: Double) async throws {
     let daemon = try await Daemon()

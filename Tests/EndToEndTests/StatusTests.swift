@@ -32,12 +32,8 @@ import Testing
     }
     let created = try #require(job["createdAt"] as? String)
     #expect(
-<<<<<<< HEAD
-      created.hasSuffix("Z") && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
-=======
       created.hasSuffix("Z")
         && (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(created)) != nil)
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     #expect(job["state"] as? String == "paused" && job["kind"] as? String == "download")
   }
 

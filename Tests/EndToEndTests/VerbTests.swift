@@ -85,12 +85,8 @@ import Testing
     #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
     for arguments in [
-<<<<<<< HEAD
-      [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")], [other, "--priority", "9999"],
-=======
       [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")],
       [other, "--priority", "9999"],
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
     ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
     }

@@ -47,14 +47,9 @@ import Testing
   static func untilConnected(_ daemon: Daemon) async throws {
     for _ in 0..<1000 {
       let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-<<<<<<< HEAD
-      if table.split(separator: "\n").contains(where: { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) })
-      {
-=======
       if table.split(separator: "\n").contains(where: {
         $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath)
       }) {
->>>>>>> c6d9aaf69c36c672a4412dee8320570359708ba8
         return
       }
       try await Task.sleep(for: .milliseconds(10))
