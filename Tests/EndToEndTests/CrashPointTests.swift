@@ -36,6 +36,8 @@ import Testing
     if isReplacing { try old.write(to: daemon.downloaded("a")) }
     let id = try await daemon.addJob([server.url("/a"), "-o", "a"] + (isReplacing ? ["--replace"] : []))
     try await reached.wait()
+    // They are in the file only when the first record is durable: its commit is past.
+    if !point.isEarly { try await daemon.waitForParts(holding: payload.size - 1000) }
     let trap = try await Self.trap(daemon, point)
     proceed.open()
     try await Self.spring(trap, daemon, point)

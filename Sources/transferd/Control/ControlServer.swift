@@ -1,7 +1,9 @@
 import Glibc
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
+import NIOPosix
 import TransferAPI
 
 /// The control API on a Unix socket: HTTP/1.1 for whoever may connect.
@@ -25,22 +27,28 @@ struct ControlServer: Sendable {
     let mask = umask(0o177)
     let path = path
     let access = access
-    let application = Application(
-      responder: RouteTable(daemon: daemon, access: access, logger: logger),
-      server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
-      configuration: .init(address: .unixDomainSocket(path: path), serverName: nil, backlog: 512),
-      onServerRunning: { _ in
-        umask(mask)
-        do {
-          try SocketFile.open(path, to: access)
-        } catch {
-          StandardError.write("transferd: \(error)\n")
-          _exit(1)
-        }
-        await onReady()
-      },
-      logger: quiet)
-    try await application.runService(gracefulShutdownSignals: [])
+    let table = RouteTable(daemon: daemon, access: access, logger: logger)
+    let quiet = quiet
+    // Hummingbird's server without its `Application`, whose date cache wakes up every second for ever.
+    let server = try HTTPServerBuilder.http1(configuration: .init(idleTimeout: Self.idleTimeout)).buildServer(
+      configuration: .init(address: .unixDomainSocket(path: path), backlog: 512),
+      eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet
+    ) { request, writer, channel in
+      let context = ControlContext(source: .init(channel: channel, logger: quiet))
+      let response = try await table.respond(to: request, context: context)
+      let body = try await writer.writeHead(response.head)
+      try await response.body.write(body)
+    } onServerRunning: { _ in
+      umask(mask)
+      do {
+        try SocketFile.open(path, to: access)
+      } catch {
+        StandardError.write("transferd: \(error)\n")
+        _exit(1)
+      }
+      await onReady()
+    }
+    try await server.run()
   }
 
   /// Hummingbird's own lines are of no use to the user's journal: it calls every orderly stop an error. What

@@ -1,6 +1,7 @@
 import Hummingbird
 import Logging
 import NIOCore
+import Store
 import TransferAPI
 
 /// Every route of the control API, as one literal table. docs/control-api.md and openapi.yaml say the same.
@@ -87,8 +88,9 @@ struct RouteTable: HTTPResponder {
       return refusal
     } catch let problem as Problem {
       return Reply.problem(problem)
-    } catch let error as any HTTPResponseError {
-      throw error
+    } catch let error as StoreError {
+      // A store that is closed means a daemon that stops: 503, and the client asks the next one.
+      return Reply.problem(Problem(error))
     } catch {
       logger.error("cannot answer a request", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
       return Reply.problem(Problem(.internal, "\(error)"))
