@@ -37,10 +37,22 @@ import Testing
       let child = try daemon.ctlStarted(verb, id, "--no-autostart")
       // Nothing is said while a paused job is waited for.
       try await Self.untilConnected(daemon)
+      try await Self.untilCatching(SIGINT, child)
       child.kill(SIGINT)
       #expect(try await child.result().status == 130, "\(verb)")
     }
     #expect(try await daemon.job(id).state == "paused")
+  }
+
+  /// Waits until the program has a handler for the signal: the mask of caught signals in proc(5). A signal that comes
+  /// before would end it by itself, which a shell shows as the same 130.
+  static func untilCatching(_ signal: Int32, _ child: ChildProcess) async throws {
+    for _ in 0..<1000 {
+      let status = try String(contentsOfFile: "/proc/\(child.pid)/status", encoding: .utf8)
+      let mask = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last
+      if let mask, let bits = UInt64(mask, radix: 16), bits & (1 << UInt64(signal - 1)) != 0 { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 
   /// Waits until the daemon has accepted somebody: unix(7) shows such a socket in state 3, with the server's path.
