@@ -1,6 +1,9 @@
 import FoundationEssentials
 
-/// Collects a body in memory, up to a limit. Touched on the loop's thread, read after the transfer.
+/// Collects a body in memory, up to a limit.
+///
+/// `@unchecked Sendable`: touched on the transfer loop's thread while the transfer runs and read after it; the loop's
+/// continuation stands between the two.
 final class DataReceiver: TransferReceiver, @unchecked Sendable {
   private(set) var data = Data()
   private let limit: Int

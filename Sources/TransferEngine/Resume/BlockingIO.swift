@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 
 /// Where system calls that wait for a disk are made: neither on the transfer loop nor on Swift's own threads.
 enum BlockingIO {
@@ -63,6 +64,7 @@ actor DirectorySync {
       let synchronized = Result { () throws(TransferError) in try directory.synchronize() }
       return renamed.map { $0.flatMap { synchronized } }
     }
-    return outcome ?? []
+    // The work above throws nothing; were it to, everybody who waits is still owed an answer.
+    return outcome ?? renames.map { _ in .failure(.file(.io("cannot rename in \(directory.path)", errno: EIO))) }
   }
 }
