@@ -149,7 +149,7 @@ final class WriteQueue: Sendable {
     _ operation: Operation, alone: Bool, in transaction: inout Transaction
   ) throws -> Performed {
     let events = transaction.events.count
-    if !alone { try transaction.run("SAVEPOINT operation", []) }
+    if !alone { try transaction.db.run("SAVEPOINT operation") }
     let performed = operation.perform(&transaction)
     if let error = performed.error {
       transaction.events.removeSubrange(events...)
@@ -162,9 +162,9 @@ final class WriteQueue: Sendable {
         try transaction.db.rollback()
         return performed
       }
-      try transaction.run("ROLLBACK TO operation", [])
+      try transaction.db.run("ROLLBACK TO operation")
     }
-    if !alone { try transaction.run("RELEASE operation", []) }
+    if !alone { try transaction.db.run("RELEASE operation") }
     return performed
   }
 }
