@@ -8,12 +8,17 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
-int64_t linux_birth_time(int descriptor) {
+int linux_identify(int descriptor, struct linux_identity *identity) {
   struct statx result;
-  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &result) != 0) return 0;
-  if ((result.stx_mask & STATX_BTIME) == 0) return 0;
-  return result.stx_btime.tv_sec * INT64_C(1000000000) + result.stx_btime.tv_nsec;
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &result) != 0) return -1;
+  identity->device = makedev(result.stx_dev_major, result.stx_dev_minor);
+  identity->inode = result.stx_ino;
+  identity->birth = (result.stx_mask & STATX_BTIME) == 0
+                        ? 0
+                        : result.stx_btime.tv_sec * INT64_C(1000000000) + result.stx_btime.tv_nsec;
+  return 0;
 }
 
 int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name) {

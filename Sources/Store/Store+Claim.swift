@@ -66,7 +66,7 @@ extension Store {
 }
 
 extension Transaction {
-  fileprivate mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
+  mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
     guard var record = try JobRecord.fetch(db, id: id) else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }

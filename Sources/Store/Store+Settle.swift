@@ -63,17 +63,35 @@ extension Store {
   /// - Throws: `invalid` for an event that does not end an attempt.
   @discardableResult
   public func settle(_ settlement: Settlement, at now: Date) async throws(StoreError) -> Bool {
-    let timings: String?
+    try await settle([settlement], claiming: [], at: now).settled.first ?? false
+  }
+
+  /// Ends attempts and lets others begin, all in one transaction: slots that become free are taken at once.
+  /// - Returns: for each settlement, in order, whether the job was still running under that fence, else nothing was
+  ///   changed; and the claimed jobs as `claim` answers them.
+  /// - Throws: `invalid` for an event that does not end an attempt. Nothing was changed then.
+  public func settle(
+    _ settlements: [Settlement], claiming ids: [JobID], at now: Date
+  ) async throws(StoreError) -> (settled: [Bool], claimed: [JobRecord]) {
+    let timings: [String?]
     do {
-      timings = try settlement.attempt.timings.map {
-        String(decoding: try WireCoding.encoder().encode($0), as: UTF8.self)
-      }
+      timings = try settlements.map { settlement in try settlement.attempt.timings?.json() }
     } catch {
       throw StoreError(error, path: path)
     }
-    return try await queue.run(weight: 3) { transaction in
-      try transaction.settle(settlement, timings: timings, at: now)
+    return try await queue.run(weight: settlements.count * 3 + ids.count * 2) { transaction in
+      var settled: [Bool] = []
+      for (settlement, timings) in zip(settlements, timings) {
+        settled.append(try transaction.settle(settlement, timings: timings, at: now))
+      }
+      return (settled, try ids.compactMap { id in try transaction.claim(id, at: now) })
     }
+  }
+}
+
+extension Attempt.Timings {
+  fileprivate func json() throws -> String {
+    String(decoding: try WireCoding.encoder().encode(self), as: UTF8.self)
   }
 }
 

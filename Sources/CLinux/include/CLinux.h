@@ -4,8 +4,15 @@
 
 #include <stdint.h>
 
-/// statx(2) of an open descriptor: nanoseconds of birth since 1970, or 0 where the file system does not keep it.
-int64_t linux_birth_time(int descriptor);
+/// Which file: device and inode as in stat(2), and nanoseconds of birth since 1970, 0 where the file system keeps none.
+struct linux_identity {
+  uint64_t device;
+  uint64_t inode;
+  int64_t birth;
+};
+
+/// statx(2) of an open descriptor; -1 and errno where it fails.
+int linux_identify(int descriptor, struct linux_identity *identity);
 
 /// renameat2(2) with RENAME_NOREPLACE: -1 and EEXIST where the new name is taken.
 int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name);

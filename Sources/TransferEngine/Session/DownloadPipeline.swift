@@ -122,16 +122,15 @@ struct DownloadPipeline: Sendable {
     if !isWhole(course) {
       try await fetch(&course, request, directory)
     }
+    if Task.isCancelled { throw .cancelled }
     return try await finish(&course, directory)
   }
 
   /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
   private func reopenPart(_ course: inout Course, _ directory: Directory) throws(TransferError) {
     course.onDisk = 0
-    guard let data = course.resumeData else {
-      directory.remove(plan.partialName)
-      return
-    }
+    // A part file of which nothing is known is replaced by the new one.
+    guard let data = course.resumeData else { return }
     guard
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {
