@@ -25,3 +25,6 @@ void linux_name_thread(const char *name);
 
 /// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
 int linux_forbid_dumps(void);
+
+/// malloc_trim(3): gives memory that was freed, but kept for later, back to the system.
+void linux_return_free_memory(void);

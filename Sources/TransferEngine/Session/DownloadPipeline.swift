@@ -108,13 +108,13 @@ struct DownloadPipeline: Sendable {
   ) async throws(TransferError) -> String {
     let destination = plan.destination
     let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
     let directory = try await BlockingIO.run { () throws(TransferError) in
-      try Directory.open(destination.directory, creating: isCreating)
-    }
-    if !destination.isNamedByResponse, !plan.options.contains(.removePreviousFile),
-      directory.contains(destination.name)
-    {
-      throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      let directory = try Directory.open(destination.directory, creating: isCreating)
+      if mustBeFree, directory.contains(destination.name) {
+        throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      }
+      return directory
     }
     let request = try await session.adapted(plan.request, interceptor)
     try reopenPart(&course, directory)

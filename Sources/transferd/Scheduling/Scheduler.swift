@@ -1,3 +1,4 @@
+import CLinux
 import FoundationEssentials
 import Logging
 import Store
@@ -363,7 +364,16 @@ actor Scheduler {
         try? await Task.sleep(for: .milliseconds(500))
       }
       self.sampler = nil
-      if !board.isEmpty { self.startSampling() }
+      if !board.isEmpty { return self.startSampling() }
+      try? await Task.sleep(for: .seconds(2))
+      self.rest()
     }
+  }
+
+  /// What ten thousand jobs needed, an idle daemon does not.
+  private func rest() {
+    guard board.isEmpty, sampler == nil, !isStopping else { return }
+    store.releaseMemory()
+    linux_return_free_memory()
   }
 }
