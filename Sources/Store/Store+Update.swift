@@ -22,7 +22,8 @@ extension Store {
   /// afterwards.
   /// - Parameters:
   ///   - limitRate: bytes a second; `.some(nil)` takes the limit away.
-  ///   - address: in every state but `running` and `completed`. Resume data is kept.
+  ///   - address: in every state but `running` and `completed`. Resume data is kept; headers that look like secrets are
+  ///     not where the origin is another: they were given for the old one. The event's reason names them.
   /// - Returns: the job as it is now.
   /// - Throws: `notFound`, `urlChangeNotAllowed`.
   public func update(
@@ -42,7 +43,14 @@ extension Transaction {
     var spec = before.spec
     if let priority { spec.priority = priority }
     if let limitRate { spec.limitRate = limitRate }
+    var reason: String?
     if let address {
+      let dropped =
+        spec.origin == address.origin ? [] : spec.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
+      for name in dropped { spec.headers[name] = nil }
+      if !dropped.isEmpty {
+        reason = "dropped the headers \(dropped.joined(separator: ", ")), which were given for \(spec.origin)"
+      }
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
@@ -58,14 +66,14 @@ extension Transaction {
     try run(
       """
       UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
-        password = ?
+        password = ?, options = ?
       WHERE id = ?
       """,
       [
         spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
-        spec.credentials?.username, spec.credentials?.password, id.rawValue,
+        spec.credentials?.username, spec.credentials?.password, try JobOptions.json(for: spec), id.rawValue,
       ])
-    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state)
+    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state, reason: reason)
     guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
     return after
   }

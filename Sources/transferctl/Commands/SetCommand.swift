@@ -29,8 +29,12 @@ struct SetCommand: AsyncParsableCommand {
     var changed = 0
     for id in SelectorOptions.unique(ids) {
       do {
-        _ = try await client.change(id, change)
+        let dropped = try await client.change(id, change).droppedHeaders
         changed += 1
+        if !dropped.isEmpty {
+          let names = dropped.joined(separator: ", ")
+          Notice.say("job \(id): dropped the headers \(names), which were given for another server")
+        }
       } catch let problem as Problem {
         Notice.say(VerbRun.words(problem, about: id))
         if failure == nil { failure = ExitStatus(problem.code) }

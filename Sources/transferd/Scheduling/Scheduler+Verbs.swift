@@ -122,7 +122,7 @@ extension Scheduler {
 
   /// Priority, rate limit, or another address of the same file. A new limit or address of a running job takes effect by a
   /// new attempt that goes on from the bytes on disk.
-  func update(_ id: JobID, _ change: JobChange) async -> Result<JobRecord, Problem> {
+  func update(_ id: JobID, _ change: JobChange) async -> Result<ChangedJob, Problem> {
     do {
       if let priority = change.priority, !JobValidation.priorities.contains(priority) {
         return .failure(Problem(.invalid, "the priority must be from -1000 to 1000"))
@@ -145,11 +145,13 @@ extension Scheduler {
         stop(id, .restart)
         await waitUntilIdle(id)
       }
+      let before = try await store.job(id)
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         at: Date())
       Task { await self.wake() }
-      return .success(record)
+      let dropped = Set(before?.spec.headers.keys ?? [:].keys).subtracting(record.spec.headers.keys)
+      return .success(ChangedJob(job: record.job, droppedHeaders: dropped.sorted()))
     } catch let error as StoreError {
       return .failure(Problem(error))
     } catch let problem as Problem {
