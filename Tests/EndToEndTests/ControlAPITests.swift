@@ -42,6 +42,35 @@ import Testing
     #expect(try await daemon.curl("/v1/jobs/1").status == 404)
   }
 
+  @Test("HEAD is answered like GET, without the body; where there is no GET it is refused")
+  func head() async throws {
+    let daemon = try await Daemon()
+    _ = try await daemon.addPaused("a", "--batch", "n")
+    for path in [
+      "/v1/jobs", "/v1/jobs/1", "/v1/events", "/v1/events?follow=false", "/v1/batches", "/v1/batches/n", "/v1/export",
+      "/healthz", "/metrics", "/v1/jobs/99", "/v1/jobs?limit=0",
+    ] {
+      let head = try await daemon.curl(path, "--head")
+      #expect(head.body.isEmpty, "\(path): \(head.body)")
+      if path == "/v1/events" {
+        // The stream itself never ends; its head is there at once.
+        #expect(head.status == 200 && head.head.contains("content-type: text/event-stream"))
+        continue
+      }
+      let get = try await daemon.curl(path)
+      let lines = { (text: String) in Set(text.split(separator: "\n")).subtracting(["connection: close"]) }
+      #expect(head.status == get.status && lines(head.head) == lines(get.head), "\(path): \(head.head)\n\(get.head)")
+    }
+    let refused = try await daemon.curl("/v1/jobs:pause", "--head")
+    #expect(refused.status == 405 && refused.body.isEmpty && refused.head.contains("allow: post"))
+    #expect(try await daemon.curl("/v1/stats", "-X", "PUT").head.contains("allow: get, head"))
+    // The connection can be used again.
+    let twice = try await daemon.curlLaunch(
+      "/healthz", ["--head", "--next", "-sS", "--unix-socket", daemon.socketPath, "http://transferd/healthz"]
+    ).run()
+    #expect(twice.stdout.hasSuffix("ok\n"))
+  }
+
   @Test("refusals are problem+json with a stable code")
   func problems() async throws {
     let daemon = try await Daemon()
