@@ -109,13 +109,16 @@ struct DownloadPipeline: Sendable {
     let destination = plan.destination
     let isCreating = plan.options.contains(.createIntermediateDirectories)
     let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
-    let directory = try await BlockingIO.run { () throws(TransferError) in
+    let resumeData = course.resumeData
+    let (directory, namedSize) = try await BlockingIO.run { () throws(TransferError) in
       let directory = try Directory.open(destination.directory, creating: isCreating)
-      if mustBeFree, directory.contains(destination.name) {
+      let size = resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
+      if size == nil, mustBeFree, directory.contains(destination.name) {
         throw .file(.destinationExists(destination.directory + "/" + destination.name))
       }
-      return directory
+      return (directory, size)
     }
+    if let namedSize { return try await finishNamed(&course, directory, size: namedSize) }
     let request = try await session.adapted(plan.request, interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
