@@ -26,5 +26,7 @@ void linux_name_thread(const char *name);
 /// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
 int linux_forbid_dumps(void);
 
-/// malloc_trim(3): gives memory that was freed, but kept for later, back to the system.
-void linux_return_free_memory(void);
+/// Gives memory that was freed, but kept for later, back to the system (malloc_trim(3)), and takes the program's own code
+/// out of its resident set (madvise(2) MADV_DONTNEED of what can be read from the file again). What is needed comes
+/// back by itself, from the page cache.
+void linux_return_memory(void);

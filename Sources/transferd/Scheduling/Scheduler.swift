@@ -370,10 +370,10 @@ actor Scheduler {
     }
   }
 
-  /// What ten thousand jobs needed, an idle daemon does not.
-  private func rest() {
+  /// What the start, or ten thousand jobs, needed, an idle daemon does not.
+  func rest() {
     guard board.isEmpty, sampler == nil, !isStopping else { return }
     store.releaseMemory()
-    linux_return_free_memory()
+    linux_return_memory()
   }
 }
