@@ -64,11 +64,10 @@ public final class Session: Sendable {
     validations: [Validation] = []
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
-    let token = String(UInt32.random(in: 0 ... .max), radix: 16)
     let plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name
-        ?? SafeFileName.partial(for: destination.name, token: token),
+        ?? SafeFileName.partial(for: destination.name, token: String(UInt32.random(in: 0 ... .max), radix: 16)),
       expectedDigests: digests, journal: journal)
     return DownloadRequest(
       core: RequestCore(session: self) { core in

@@ -278,6 +278,7 @@ actor Scheduler {
   }
 
   private func log(_ settlement: Settlement, _ record: JobRecord) {
+    guard settlement.failure != nil || logger.logLevel <= .info else { return }
     var metadata: Logger.Metadata = ["job": "\(settlement.id)", "bytes": "\(settlement.bytesDone)"]
     if let failure = settlement.failure {
       metadata["code"] = "\(failure.code)"
