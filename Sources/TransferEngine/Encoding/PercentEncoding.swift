@@ -55,15 +55,20 @@ public struct AllowedCharacters: Sendable, Hashable {
 
 extension String {
   /// With `%XX`, upper case, for every byte of its UTF-8 that is not allowed (RFC 3986 §2.1).
-  func percentEncoded(allowing allowed: AllowedCharacters) -> String {
+  func percentEncoded(allowing allowed: AllowedCharacters) -> String { percentEncoded { !allowed.contains($0) } }
+
+  /// With `%XX` for these characters alone.
+  func percentEncoded(encoding characters: AllowedCharacters) -> String { percentEncoded(characters.contains) }
+
+  private func percentEncoded(_ mustEncode: (UInt8) -> Bool) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
     bytes.reserveCapacity(utf8.count)
     for byte in utf8 {
-      if allowed.contains(byte) {
-        bytes.append(byte)
-      } else {
+      if mustEncode(byte) {
         bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      } else {
+        bytes.append(byte)
       }
     }
     return String(decoding: bytes, as: UTF8.self)

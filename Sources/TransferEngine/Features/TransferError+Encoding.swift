@@ -19,10 +19,6 @@ extension TransferError {
     case bodyPartFileIsDirectory(at: String)
     case bodyPartInputStreamLengthMismatch(expected: Int64, actual: Int64)
     case outputStreamFileAlreadyExists(at: String)
-    case outputStreamWriteFailed(at: String, reason: String)
-    case inputStreamReadFailed(reason: String)
-    /// `encode()` would need this many bytes of memory.
-    case tooLargeForMemory(bytes: Int64, limit: Int64)
     /// A boundary is 1 to 70 characters of a small set (RFC 2046 §5.1.1).
     case invalidBoundary(String)
   }
@@ -45,18 +41,15 @@ extension TransferError.ParameterFailure: CustomStringConvertible {
 extension TransferError.MultipartFailure: CustomStringConvertible {
   public var description: String {
     switch self {
-    case .bodyPartURLInvalid(let url): "cannot add \(url) to the form: it is not a file URL"
+    case .bodyPartURLInvalid(let url): "cannot use \(url) for a form: it is not a file URL"
     case .bodyPartFilenameInvalid(let path): "cannot add \(path) to the form: it has no file name"
     case .bodyPartFileNotReachable(let path, let reason): "cannot add \(path) to the form: \(reason)"
     case .bodyPartFileIsDirectory(let path): "cannot add \(path) to the form: it is not a regular file"
     case .bodyPartInputStreamLengthMismatch(let expected, let actual):
       "a part of the form has \(actual) bytes; \(expected) were announced"
     case .outputStreamFileAlreadyExists(let path): "cannot write the form to \(path): it exists"
-    case .outputStreamWriteFailed(let path, let reason): "cannot write the form to \(path): \(reason)"
-    case .inputStreamReadFailed(let reason): "cannot read a part of the form: \(reason)"
-    case .tooLargeForMemory(let bytes, let limit):
-      "the form has \(bytes) bytes, more than the \(limit) that are put together in memory; send it as segments"
-    case .invalidBoundary(let boundary): "cannot use \"\(boundary)\" as a form's boundary"
+    case .invalidBoundary(let boundary):
+      "cannot use \"\(boundary)\" as a form's boundary: 1 to 70 letters, digits and '()+_,-./:=? are possible"
     }
   }
 }
