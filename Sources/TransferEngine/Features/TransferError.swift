@@ -12,6 +12,12 @@ public enum TransferError: Error, Sendable {
   case redirect(RedirectFailure)
   case file(FileFailure)
   case verification(VerificationFailure)
+  /// The request's parameters could not be encoded; nothing was sent.
+  case parameters(ParameterFailure)
+  /// The form could not be put together; nothing was sent.
+  case multipart(MultipartFailure)
+  /// The answer came, but cannot be read as what was asked for.
+  case serialization(SerializationFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -92,6 +98,7 @@ extension TransferError {
   public var isTransient: Bool {
     switch self {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
+    case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
@@ -143,6 +150,9 @@ extension TransferError: CustomStringConvertible {
     case .redirect(let failure): failure.description
     case .file(let failure): failure.description
     case .verification(let failure): failure.description
+    case .parameters(let failure): failure.description
+    case .multipart(let failure): failure.description
+    case .serialization(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }
