@@ -7,14 +7,14 @@ final class Transfer {
   let id: TransferID
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
-  private let request: WireRequest
+  let request: WireRequest
   private let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
   private var verdict = HeadVerdict.takeBody
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
-  private var failure: TransferError?
+  var failure: TransferError?
   private var isStopped = false
   private var reader: BodyReader?
 
@@ -47,7 +47,6 @@ final class Transfer {
     handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
-    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
@@ -55,7 +54,6 @@ final class Transfer {
     }
     if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
     if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
     if let credentials = request.credentials {
       handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
@@ -66,6 +64,7 @@ final class Transfer {
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureTrust(context)
     try configureMethod(context)
     handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
   }
@@ -113,6 +112,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
+    if let error = trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)

@@ -12,6 +12,7 @@ public enum TransferError: Error, Sendable {
   case redirect(RedirectFailure)
   case file(FileFailure)
   case verification(VerificationFailure)
+  case serverTrust(ServerTrustFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -91,7 +92,7 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
@@ -143,6 +144,7 @@ extension TransferError: CustomStringConvertible {
     case .redirect(let failure): failure.description
     case .file(let failure): failure.description
     case .verification(let failure): failure.description
+    case .serverTrust(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

@@ -39,12 +39,14 @@ extension Session {
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
     var headers = configuration.defaultHeaders
     for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
-    return WireRequest(
+    var wire = WireRequest(
       url: request.url.string, host: "\(request.url.host):\(request.url.port)", method: request.method,
       headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
       certificateAuthorityFile: configuration.certificateAuthorityFile)
+    applyTrust(to: &wire, request)
+    return wire
   }
 
   /// The request that follows a redirect; `nil` when the handler does not want it followed.
