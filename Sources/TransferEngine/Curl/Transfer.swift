@@ -12,6 +12,8 @@ final class Transfer {
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
   private var verdict = HeadVerdict.takeBody
+  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  private var isHeadHeld = false
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
@@ -55,11 +57,7 @@ final class Transfer {
     if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
-    if let credentials = request.credentials {
-      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
-      handle.set(CURLOPT_USERNAME, credentials.username)
-      handle.set(CURLOPT_PASSWORD, credentials.password)
-    }
+    configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
@@ -105,6 +103,7 @@ final class Transfer {
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
     let metrics = TransferMetrics(of: handle)
+    if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -130,21 +129,27 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
-      do throws(TransferError) {
-        verdict = try receiver.receive(head)
-      } catch {
-        failure = error
-        return -1
-      }
-      if case .stop = verdict {
-        isStopped = true
-        return -1
-      }
-      return line.count
+      isHeadHeld = mayBeChallenge(head)
+      return isHeadHeld || deliver(head) ? line.count : -1
     }
   }
 
+  /// False where the transfer must end.
+  private func deliver(_ head: ResponseHead) -> Bool {
+    isHeadHeld = false
+    do throws(TransferError) {
+      verdict = try receiver.receive(head)
+    } catch {
+      failure = error
+      return false
+    }
+    if case .stop = verdict { isStopped = true }
+    return !isStopped
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    if isHeadHeld, let head, !deliver(head) { return -1 }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {

@@ -9,7 +9,7 @@ struct WireRequest: Sendable {
   var method: HTTPRequest.Method
   var headers: HTTPFields
   var body: RequestBody?
-  var credentials: Credentials?
+  var credential: HTTPCredential?
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration
