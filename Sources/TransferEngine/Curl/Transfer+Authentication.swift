@@ -20,6 +20,7 @@ extension Transfer {
   func mayBeChallenge(_ head: ResponseHead) -> Bool {
     switch head.status {
     case 401: request.credential?.awaitsChallenge ?? false
+    case 407: awaitsProxyChallenge
     default: false
     }
   }

@@ -46,7 +46,7 @@ final class Transfer {
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
@@ -111,7 +111,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
-    if let error = trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
@@ -129,6 +129,10 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
+      if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
+        failure = refusal
+        return -1
+      }
       isHeadHeld = mayBeChallenge(head)
       return isHeadHeld || deliver(head) ? line.count : -1
     }

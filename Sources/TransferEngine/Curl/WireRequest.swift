@@ -18,6 +18,10 @@ struct WireRequest: Sendable {
   /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
   var limitRate: Int64?
   var unixSocketPath: String?
+  /// `nil`: none, whatever the environment says.
+  var proxy: ProxyServer?
+  /// What the TLS handshake with an https proxy must prove.
+  var proxyTrust: Result<TrustPolicy, TransferError> = .success(.system)
   /// A CA bundle instead of the system's, where `trust` asks for the session's authorities.
   var certificateAuthorityFile: String?
   /// What the TLS handshake must prove, or why that cannot be said: the transfer fails with it.

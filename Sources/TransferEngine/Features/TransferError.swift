@@ -22,7 +22,7 @@ public enum TransferError: Error, Sendable {
     case nameNotResolved(host: String)
     case refused(host: String, reason: String)
     case tls(host: String, reason: String, isTransient: Bool)
-    case proxy(String)
+    case proxy(ProxyFailure)
     /// No connection within the connect timeout.
     case timedOut(host: String)
     /// Connected, but no progress for the stall timeout.
@@ -94,6 +94,7 @@ extension TransferError {
     switch self {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
     case .connection(.tls(_, _, let isTransient)): isTransient
+    case .connection(.proxy(let failure)): failure.isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
     case .file(.diskFull), .file(.io): true
@@ -108,6 +109,7 @@ extension TransferError {
   public var isConnectionFailure: Bool {
     switch self {
     case .connection(.nameNotResolved), .connection(.refused), .connection(.timedOut): true
+    case .connection(.proxy(.nameNotResolved)), .connection(.proxy(.unreachable)): true
     default: false
     }
   }
@@ -157,7 +159,7 @@ extension TransferError.ConnectionFailure: CustomStringConvertible {
     case .nameNotResolved(let host): "cannot find the host \(host)"
     case .refused(let host, let reason): "cannot connect to \(host): \(reason)"
     case .tls(let host, let reason, _): "cannot talk TLS with \(host): \(reason)"
-    case .proxy(let reason): "cannot go through the proxy: \(reason)"
+    case .proxy(let failure): failure.description
     case .timedOut(let host): "cannot connect to \(host): no answer in time"
     case .stalled: "the transfer stalled: no progress within the stall timeout"
     case .broken(let reason): "the connection broke: \(reason)"

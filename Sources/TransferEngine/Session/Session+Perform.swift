@@ -46,6 +46,7 @@ extension Session {
       unixSocketPath: configuration.unixSocketPath,
       certificateAuthorityFile: configuration.certificateAuthorityFile)
     applyTrust(to: &wire, request)
+    applyProxy(to: &wire, request)
     return wire
   }
 

@@ -5,16 +5,29 @@ extension Session {
   /// Schemes under which TLS is spoken.
   private static let tlsSchemes: Set<String> = ["https", "ftps", "ftpes"]
 
+  func applyProxy(to wire: inout WireRequest, _ request: TransferRequest) {
+    guard configuration.unixSocketPath == nil, let proxy = configuration.proxy?.server(for: request.url) else { return }
+    wire.proxy = proxy
+    guard proxy.kind == .https, let serverTrustManager else { return }
+    wire.proxyTrust = Self.policy(serverTrustManager, proxy.host)
+  }
+
+  private static func policy(
+    _ manager: ServerTrustManager, _ host: String
+  ) -> Result<TrustPolicy, TransferError> {
+    do throws(TransferError) {
+      return .success(try manager.policy(forHost: host))
+    } catch {
+      return .failure(error)
+    }
+  }
+
   func applyTrust(to wire: inout WireRequest, _ request: TransferRequest) {
     wire.minimumTLSVersion = configuration.minimumTLSVersion
     guard Self.tlsSchemes.contains(request.url.scheme) else { return }
     wire.clientIdentity = configuration.clientIdentities[request.url]
     guard let serverTrustManager else { return }
-    do throws(TransferError) {
-      wire.trust = .success(try serverTrustManager.policy(forHost: request.url.host))
-    } catch {
-      wire.trust = .failure(error)
-    }
+    wire.trust = Self.policy(serverTrustManager, request.url.host)
   }
 
   /// Says aloud, once a host, that whoever answers is believed.

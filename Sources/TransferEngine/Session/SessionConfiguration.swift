@@ -17,6 +17,8 @@ public struct SessionConfiguration: Sendable {
   public var unixSocketPath: String?
   /// A PEM bundle instead of the system's roots.
   public var certificateAuthorityFile: String?
+  /// `nil`: none. The environment's proxies are used only where they are asked for: `.environment()`.
+  public var proxy: ProxyConfiguration?
   /// No older TLS is spoken, to proxies neither.
   public var minimumTLSVersion = TLSVersion.v1_2
   /// Client certificates, each for one origin.
