@@ -14,6 +14,10 @@ public struct TransferRequest: Sendable {
   public var stallTimeout: Duration?
   /// Bytes a second; `nil`: no limit.
   public var limitRate: Int64?
+  /// For `ftp:` URLs; `nil`: the session's.
+  public var ftpSecurity: FTPSecurity?
+  /// For `sftp:` and `scp:` URLs; `nil`: the session's.
+  public var ssh: SSHConfiguration?
 
   public init(
     url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,

@@ -12,6 +12,7 @@ public final class Session: Sendable {
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
+  let remoteLoops: RemoteLoops
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
@@ -23,6 +24,7 @@ public final class Session: Sendable {
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
   }
 
   /// A request whose answer is kept in memory.
@@ -43,7 +45,7 @@ public final class Session: Sendable {
   ) -> DataStreamRequest {
     let request = describe(url, method: method, headers: headers, body: body)
     let id = TransferID()
-    let loop = loop
+    let loop = (try? performer(for: url)) ?? loop
     let channel = StreamChannel(unpause: { Task { await loop.unpause(id) } })
     return DataStreamRequest(
       core: RequestCore(session: self) { core in
