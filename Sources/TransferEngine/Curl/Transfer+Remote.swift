@@ -207,7 +207,7 @@ final class RemoteTransferState {
 
   /// The FTP reply that a failure is about or, without one, what libcurl says.
   func reply(status: Int) -> String {
-    if status >= 400, !lastReply.isEmpty { return lastReply }
+    if status >= 400 || lastReply.hasPrefix("421"), !lastReply.isEmpty { return lastReply }
     return RemoteErrors.printable(String(cString: message))
   }
 
