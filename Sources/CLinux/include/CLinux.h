@@ -30,3 +30,5 @@ int linux_forbid_dumps(void);
 /// out of its resident set (madvise(2) MADV_DONTNEED of what can be read from the file again). What is needed comes
 /// back by itself, from the page cache.
 void linux_return_memory(void);
+/// memfd_create(2), closed at exec: a file that is in memory only; -1 and errno where it fails.
+int linux_memory_file(const char *name);

@@ -34,6 +34,9 @@ struct WireRequest: Sendable {
   /// Interim (1xx) answers are counted by this.
   var maximumInterimResponses = 200
 
+  /// What the protocols other than HTTP need; `nil` for http and https.
+  var remote: RemoteOptions?
+
   /// libcurl 7.88 reads what the socket holds, up to 100 buffers of it, before it looks at the rate limit: with a limit the
   /// buffer is so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): not below 1024).
   var bufferSize: Int { limitRate.map { Int(min(max(1024, $0 / 512), 256 * 1024)) } ?? 256 * 1024 }
