@@ -11,6 +11,11 @@ extension PythonPeer {
         import sys, uvicorn
         from fastapi import FastAPI
         from tuspyserver import create_tus_router
+        import tuspyserver.request as locking
+        # It waits for a lock on the only thread, so that whoever holds it cannot let go: it shall not wait for long.
+        acquire = locking.acquire_upload_lock
+        locking.acquire_upload_lock = lambda path, locks_dir=None, blocking=True: acquire(
+          path, locks_dir=locks_dir, timeout=0.05)
         app = FastAPI()
         app.include_router(create_tus_router(prefix="files", files_dir=sys.argv[2] + "/uploads"))
         uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
