@@ -72,7 +72,7 @@ enum AWSCanonical {
   }
 
   /// `%XX` undone; a percent sign that begins no such thing stays.
-  private static func decoded(_ text: String) -> [UInt8] {
+  static func decoded(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     var plain: [UInt8] = []
     var index = 0

@@ -15,6 +15,7 @@ public final class Session: Sendable {
   let loop: TransferLoop
   let hostsReported = Mutex<Set<String>>([])
   let remoteLoops: RemoteLoops
+  let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
