@@ -45,13 +45,16 @@ extension Transaction {
     try run(
       """
       UPDATE job SET bytes_done = ?, bytes_total = ?, resume_data = COALESCE(?, resume_data),
-        finishing_device = ?, finishing_inode = ?
+        finishing_device = ?, finishing_inode = ?,
+        -- What a server has acknowledged is progress: such a job is none that ends daemons.
+        crashes = CASE WHEN kind = 'upload' AND bytes_done < ? THEN 0 ELSE crashes END
       WHERE id = ? AND fence = ? AND state = 'running'
       """,
       [
         checkpoint.bytesDone, checkpoint.bytesTotal, checkpoint.resumeData,
         checkpoint.finishing.map { Int64(bitPattern: $0.device) },
-        checkpoint.finishing.map { Int64(bitPattern: $0.inode) }, checkpoint.id.rawValue, checkpoint.fence,
+        checkpoint.finishing.map { Int64(bitPattern: $0.inode) }, checkpoint.bytesDone, checkpoint.id.rawValue,
+        checkpoint.fence,
       ])
     guard db.changesCount == 1 else { return false }
     if let destination = checkpoint.destination {

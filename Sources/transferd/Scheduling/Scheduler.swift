@@ -18,7 +18,7 @@ actor Scheduler {
   /// An attempt under way.
   struct Active {
     var record: JobRecord
-    var request: DownloadRequest?
+    var request: AttemptRequest?
     var stop: StopReason?
     /// Its bytes have arrived and are being verified and named: it holds no network slot.
     var isFinishing = false
@@ -28,7 +28,10 @@ actor Scheduler {
   let store: Store
   let board = ProgressBoard()
   let logger: Logger
-  private let runner: JobRunner
+  let runner: JobRunner
+  let aftermath: AftermathRunner
+  /// Uploads that others to the same URL wait for.
+  var followed: Set<JobID> = []
   private(set) var limits: Limits
   private(set) var governor: OriginGovernor
 
@@ -36,7 +39,7 @@ actor Scheduler {
   private var load = Admission.Load()
   private var window: [Candidate] = []
   /// Something may be waiting that the window does not show.
-  private var isWindowStale = true
+  var isWindowStale = true
   /// The origins beside which nothing is waiting, as last seen.
   private var barren: Set<String>?
   private var isFilling = false
@@ -52,12 +55,16 @@ actor Scheduler {
   /// Attempts that may be verifying and naming files at once, beside the transfers.
   static let maximumFinishing = 256
 
-  init(store: Store, session: Session, limits: Limits, governor: OriginGovernor, logger: Logger) {
+  init(
+    store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
+    aftermath: AftermathRunner
+  ) {
     self.store = store
     self.limits = limits
     self.governor = governor
     self.logger = logger
-    runner = JobRunner(session: session, store: store)
+    self.runner = runner
+    self.aftermath = aftermath
   }
 
   func setLimits(_ limits: Limits) async {
@@ -144,12 +151,12 @@ actor Scheduler {
       Task { await self.run(record, request) }
     } catch {
       active[id] = entry
-      let response = DownloadResponse(failing: error)
+      let response = AttemptResponse(failing: error, of: record.job.kind)
       Task { await self.end(record, response) }
     }
   }
 
-  private func run(_ record: JobRecord, _ request: DownloadRequest) async {
+  private func run(_ record: JobRecord, _ request: AttemptRequest) async {
     let response = await request.response()
     await end(record, response)
   }
@@ -167,14 +174,16 @@ actor Scheduler {
 
   // MARK: Ending attempts
 
-  private func end(_ record: JobRecord, _ response: DownloadResponse) async {
+  private func end(_ record: JobRecord, _ response: AttemptResponse) async {
     let id = record.job.id
     var generator = SystemRandomNumberGenerator()
     let now = Date()
     var verdict = AttemptVerdict(response, of: record, stop: active[id]?.stop, now: now, using: &generator)
     await note(response, record, now: now, &verdict)
-    if verdict.removesPartFile { JobRunner.removePartFile(of: record) }
+    if verdict.removesPartFile { runner.removePartFile(of: record) }
+    verdict.settlement.aftermath.wantsHook = await aftermath.wantsHook(after: verdict.settlement.event)
     await settle(verdict.settlement)
+    didSettle(verdict.settlement, record)
     log(verdict.settlement, record)
     board.remove(id)
     if let entry = active.removeValue(forKey: id) {
@@ -187,7 +196,7 @@ actor Scheduler {
 
   /// Keeps the books of the origin, and lets its wish decide when the job is tried again.
   private func note(
-    _ response: DownloadResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
+    _ response: AttemptResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
   ) async {
     let origin = record.spec.origin
     if verdict.settlement.event == .postpone {
