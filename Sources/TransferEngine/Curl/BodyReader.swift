@@ -1,8 +1,18 @@
 import FoundationEssentials
 import Glibc
 
+/// Where libcurl gets a request's body from. Used on the transfer loop's thread alone.
+protocol BodyReading: AnyObject {
+  var size: Int64 { get }
+  /// Bytes read; 0 at the end; `TRANSFER_READFUNC_PAUSE` to be asked again after `TransferLoop.unpause`.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int
+  /// Goes back, where libcurl has to send again; false where that must not be.
+  func seek(to offset: Int64) -> Bool
+  func close()
+}
+
 /// Reads a request's body for libcurl, from memory or from a file; rewinds when libcurl sends it again.
-final class BodyReader {
+final class BodyReader: BodyReading {
   let size: Int64
   private let source: Source
   private var position: Int64 = 0
@@ -35,7 +45,10 @@ final class BodyReader {
     if case .descriptor(let descriptor) = source { Glibc.close(descriptor) }
   }
 
-  func seek(to offset: Int64) { position = offset }
+  func seek(to offset: Int64) -> Bool {
+    position = offset
+    return true
+  }
 
   /// Bytes read; 0 at the end. Never more than `size` in all, so that a growing file does not break the request.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int {

@@ -16,7 +16,7 @@ final class Transfer {
   /// The receiver's own error, which says more than libcurl's "write error".
   private var failure: TransferError?
   private var isStopped = false
-  private var reader: BodyReader?
+  private var reader: (any BodyReading)?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -53,7 +53,10 @@ final class Transfer {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
       handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))
     }
-    if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
+    if let rate = request.limitRate {
+      handle.set(request.upload == nil ? CURLOPT_MAX_RECV_SPEED_LARGE : CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
+    }
+    if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
     if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
@@ -67,17 +70,19 @@ final class Transfer {
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
     try configureMethod(context)
-    handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
+    // Left alone, libcurl asks with `Expect: 100-continue` before a long body, and asks again without after a 417.
+    handle.set(
+      CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + (request.expectsContinue ? [] : ["Expect:"]))
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if let body = request.body {
+    if let reader = try makeReader() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      let reader = try BodyReader(body)
       self.reader = reader
+      if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
@@ -95,6 +100,12 @@ final class Transfer {
     } else {
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
     }
+  }
+
+  private func makeReader() throws(TransferError) -> (any BodyReading)? {
+    if let upload = request.upload { return UploadBodyReader(upload) }
+    if let body = request.body { return try BodyReader(body) }
+    return nil
   }
 
   /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
@@ -125,6 +136,9 @@ final class Transfer {
   func header(_ line: UnsafeRawBufferPointer) -> Int {
     switch parser.take(line) {
     case .reading: return line.count
+    case .interim(let head):
+      receiver.receive(interim: head)
+      return line.count
     case .tooLarge:
       failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
       return -1
@@ -179,8 +193,7 @@ final class Transfer {
 
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET, let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    reader.seek(to: offset)
-    return CURL_SEEKFUNC_OK
+    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
   }
 }
 

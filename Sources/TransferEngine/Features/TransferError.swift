@@ -12,6 +12,10 @@ public enum TransferError: Error, Sendable {
   case redirect(RedirectFailure)
   case file(FileFailure)
   case verification(VerificationFailure)
+  /// The file that is to be sent.
+  case source(SourceFailure)
+  /// What an upload's server did or did not do.
+  case upload(UploadFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -92,6 +96,8 @@ extension TransferError {
   public var isTransient: Bool {
     switch self {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
+    case .source(let failure): failure.isTransient
+    case .upload(let failure): failure.isTransient
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
@@ -143,6 +149,8 @@ extension TransferError: CustomStringConvertible {
     case .redirect(let failure): failure.description
     case .file(let failure): failure.description
     case .verification(let failure): failure.description
+    case .source(let failure): failure.description
+    case .upload(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

@@ -37,6 +37,26 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     try self.init(parsing: text, relativeTo: nil, flags: CURLU_NON_SUPPORT_SCHEME)
   }
 
+  /// Where an upload goes: also `s3://bucket/key`, which no request is sent to as it is.
+  public init(uploadTarget text: String) throws(TransferError) {
+    guard text.lowercased().hasPrefix("s3://") else {
+      try self.init(text)
+      return
+    }
+    let https = try RequestURL("https" + text.dropFirst(2))
+    self.init(s3: https)
+  }
+
+  /// The same bucket and key under the scheme `s3`.
+  private init(s3 url: RequestURL) {
+    string = "s3" + url.string.dropFirst("https".count)
+    scheme = "s3"
+    host = url.host
+    port = url.port
+    path = url.path
+    credentials = url.credentials
+  }
+
   /// Where a `Location` leads from here (RFC 9110 §10.2.2). Blanks and bytes beyond ASCII are encoded, as servers
   /// send them raw.
   func resolving(_ location: String) throws(TransferError) -> RequestURL {
