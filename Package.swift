@@ -71,6 +71,7 @@ let package = Package(
       dependencies: [
         "TransferEngine", "TransferAPI",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Rainbow", package: "Rainbow"),
       ],
       swiftSettings: strict),

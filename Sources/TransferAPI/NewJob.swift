@@ -48,6 +48,11 @@ public struct NewJob: Equatable, Sendable {
   }
 }
 
+extension CodingUserInfoKey {
+  /// The `JobKind` of new jobs that do not say theirs; otherwise they are downloads.
+  public static let newJobKind = CodingUserInfoKey(rawValue: "transferd.newJobKind")!
+}
+
 extension NewJob: Codable {
   private enum CodingKeys: String, CodingKey, CaseIterable {
     case kind, source, url, destination, directory, nameFromResponse, createDirectories, replace
@@ -91,7 +96,9 @@ extension NewJob: Codable {
     else { throw WireError("missing field \"source\"") }
     self.init(source: source)
     self.spool = spool
-    kind = try container.decodeIfPresent(JobKind.self, forKey: .kind) ?? .download
+    kind =
+      try container.decodeIfPresent(JobKind.self, forKey: .kind)
+      ?? decoder.userInfo[.newJobKind] as? JobKind ?? .download
     try decodeUpload(from: decoder)
     credentials = try container.decodeIfPresent(SecretReference.self, forKey: .credentials)
     secretHeaders = try container.decodeIfPresent([String: SecretHeader].self, forKey: .secretHeaders) ?? [:]

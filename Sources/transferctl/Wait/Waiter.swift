@@ -64,7 +64,7 @@ actor Waiter {
     case .timedOut:
       Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
     default:
-      for failure in board.failures where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
+      for failure in board.failures + board.unmoved where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
     }
   }
 
@@ -99,13 +99,17 @@ actor Waiter {
       guard isAwaited(event.job) else { return true }
       let isNew = board.entries[event.job] == nil
       if isNew, event.kind == .changed || event.kind == .removed { return true }
+      if event.kind == .changed, board.entries[event.job]?.action?.state == .pending {
+        for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
+        if let entry = board.entries[event.job], entry.isSettled { display.announce(event.job, entry, board) }
+      }
       let state = board.apply(event)
       if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) } }
       if state == .completed, board.entries.count <= Self.describedJobs {
         // What ended quickly told no size and perhaps no name before.
         for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
       }
-      if let state, state.isFinal, let entry = board.entries[event.job] {
+      if let state, state.isFinal, let entry = board.entries[event.job], entry.isSettled {
         display.announce(event.job, entry, board)
       }
       guard board.isSettled else { return true }

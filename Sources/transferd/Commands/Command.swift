@@ -49,7 +49,7 @@ struct Command: Equatable, Sendable {
           executable(program), arguments: Arguments(Array(arguments.dropFirst())), environment: .inherit,
           platformOptions: Self.options, input: .none, output: .string(limit: limit),
           error: .fileDescriptor(FileDescriptor(rawValue: STDERR_FILENO), closeAfterSpawningProcess: false))
-        return (Self.end(result.terminationStatus), result.standardOutput ?? "")
+        return (Self.end(result.terminationStatus), result.standardOutput)
       } ?? (.timedOut, "")
     } catch {
       return (.notStarted("\(error)"), "")

@@ -23,7 +23,10 @@ extension AttemptVerdict {
       id: record.job.id, fence: record.fence, event: .complete, bytesDone: response.bytesAcknowledged,
       bytesTotal: response.totalBytes ?? record.job.bytesTotal)
     settlement.attempt = AttemptEnd(response)
-    guard let error = response.error else { return becomeUploaded(response, record) }
+    guard let error = response.error else {
+      becomeUploaded(response, record)
+      return
+    }
     if let ledger = response.ledger {
       settlement.resumeData = .set(ledger.encoded())
     } else if response.source == nil {

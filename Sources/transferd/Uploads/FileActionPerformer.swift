@@ -39,7 +39,7 @@ struct FileActionPerformer {
     case .other: return .failed(Self.changed(path))
     case .sent: break
     }
-    guard rename(path, aside) == 0 else { return Self.step("cannot delete \(path)", errno) }
+    guard Glibc.rename(path, aside) == 0 else { return Self.step("cannot delete \(path)", errno) }
     if found(at: aside) == .sent { return remove(aside) }
     guard linux_rename_no_replace(AT_FDCWD, aside, AT_FDCWD, path) == 0 else {
       return .failed("\(Self.changed(path)); the version between is \(aside)")
