@@ -12,6 +12,7 @@ public final class Session: Sendable {
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
+  let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(

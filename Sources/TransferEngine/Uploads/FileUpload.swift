@@ -5,6 +5,9 @@ public struct FileUpload: Sendable {
   public var request: TransferRequest
   /// The absolute path of a regular file. A symbolic link is followed.
   public var source: String
+  /// The collection that the user named, where `request.url` is that with the file's name added: where `.automatic` looks for a
+  /// tus endpoint, and where `.tus` creates its upload. `nil`: `request.url`.
+  public var collection: RequestURL?
   public var `protocol`: UploadProtocol
   public var onChange: SourceChangePolicy
   /// What stands under the target's name is not replaced: `If-None-Match: *`, `Overwrite: F`, a rename that refuses; the
@@ -16,8 +19,10 @@ public struct FileUpload: Sendable {
 
   public init(
     request: TransferRequest, source: String, protocol: UploadProtocol = .automatic,
-    onChange: SourceChangePolicy = .restart, onlyIfAbsent: Bool = false, verifiesLength: Bool = false
+    onChange: SourceChangePolicy = .restart, onlyIfAbsent: Bool = false, verifiesLength: Bool = false,
+    collection: RequestURL? = nil
   ) {
+    self.collection = collection
     self.request = request
     self.source = source
     self.protocol = `protocol`

@@ -7,14 +7,14 @@ struct PlainUpload: UploadWay {
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
     var request = attempt.request
     request.method = method(request)
-    let body = attempt.wholeBody
+    let body = attempt.flight(0..<attempt.source.size).body
     // RFC 9110 §9.2.2: a PUT may be made again, a POST not by guess.
     if request.method == .put {
       if attempt.upload.onlyIfAbsent { request.headers[.ifNoneMatch] = "*" }
       let answer = try await attempt.wire.send(request, body)
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
-      attempt.acknowledge(attempt.source.size)
+      attempt.board.acknowledge(attempt.source.size)
       if attempt.upload.verifiesLength { try await compareLength(request, attempt) }
     } else {
       try await post(request, body, attempt)
@@ -46,7 +46,7 @@ struct PlainUpload: UploadWay {
     attempt.ledger.clear()
     _ = try answer.success()
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
-    attempt.acknowledge(attempt.source.size)
+    attempt.board.acknowledge(attempt.source.size)
   }
 
   /// Asks how long the resource is now. A server that does not say leaves it at what it answered.

@@ -34,18 +34,60 @@ extension Session {
     _ upload: FileUpload, _ ledger: UploadLedger, _ wire: UploadWire, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) {
     let request = try await adapted(upload.request, interceptor)
-    let way: any UploadWay = PlainUpload(form: nil)
-    try await way.abandon(ledger.progress, request, wire)
+    try await way(of: upload, knownBy: ledger.progress).abandon(ledger.progress, request, wire)
   }
 
-  /// The way that an upload takes; where it goes on, the one it has taken.
-  func way(
-    of upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire, continuing ledger: UploadLedger?
-  ) async throws(TransferError) -> any UploadWay {
+  /// The way that an upload has taken, whatever it would take now.
+  private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
+    switch progress {
+    case .posting, .resumable, .s3, .temporary: PlainUpload(form: nil)
+    case .tus: tus(upload)
+    }
+  }
+
+  private func tus(_ upload: FileUpload) -> TusUpload {
+    if case .tus(let options) = upload.protocol {
+      TusUpload(options: options, endpoint: upload.collection)
+    } else {
+      TusUpload(options: TusOptions(), endpoint: upload.collection)
+    }
+  }
+
+  /// The way that an upload takes.
+  func way(of upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire) async throws(TransferError)
+    -> any UploadWay
+  {
     switch upload.protocol {
-    case .automatic, .plain: return PlainUpload(form: nil)
-    case .form, .tus, .resumable, .s3, .webDAV, .remoteFile:
+    case .automatic: return try await automaticWay(upload, request, wire)
+    case .plain: return PlainUpload(form: nil)
+    case .tus: return tus(upload)
+    case .form, .resumable, .s3, .webDAV, .remoteFile:
       throw .upload(.unsupported("this protocol is not there"))
     }
+  }
+
+  /// By the scheme; then by what the server says of itself. A server that answers nothing of use gets a plain request.
+  private func automaticWay(
+    _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) -> any UploadWay {
+    var question = request
+    if let collection = upload.collection { question.url = collection }
+    let server = try await wire.server(at: question, remembering: upload.serverKey)
+    if server.tus != nil { return tus(upload) }
+    return PlainUpload(form: nil)
+  }
+}
+
+extension FileUpload {
+  /// What an answer to OPTIONS is remembered by. Where the URL ends in the file's own name, it speaks for its siblings too,
+  /// so that 10,000 files are not 10,000 questions.
+  var serverKey: String {
+    if let collection { return "auto " + collection.ledgerTarget }
+    let path = request.url.path
+    guard let slash = path.lastIndex(of: "/") else { return "auto " + request.url.ledgerTarget }
+    let name = source.split(separator: "/").last.map(String.init) ?? ""
+    let last = String(path[path.index(after: slash)...])
+    let isNamedLikeSource = last == name || SafeFileName.percentDecoded(last) == name
+    return "auto " + request.url.origin + (isNamedLikeSource ? String(path[...slash]) : path)
   }
 }

@@ -20,19 +20,13 @@ struct UploadAttempt: Sendable {
   let ledger: LedgerKeeper
   let board: UploadBoard
 
-  /// The bytes of a range of the source as a transfer's body; what of them is taken shows in the progress.
-  func body(_ range: Range<Int64>, gate: UploadGate? = nil) -> UploadBody {
+  /// The bytes of a range of the source as a transfer's body; what of them is taken shows in the progress until they
+  /// have landed.
+  func flight(_ range: Range<Int64>, gate: UploadGate? = nil) -> (body: UploadBody, number: Int) {
     let board = board
-    let flight = board.newFlight()
-    return UploadBody([.file(source, range)], gate: gate) { board.move(flight, to: $0) }
-  }
-
-  /// All bytes of the source.
-  var wholeBody: UploadBody { body(0..<source.size) }
-
-  /// The server said that it has so many bytes. Nothing is on its way any more.
-  func acknowledge(_ bytes: Int64) {
-    board.acknowledge(bytes)
+    let number = board.newFlight()
+    let body = UploadBody([.file(source, range)], gate: gate) { board.move(number, to: $0) }
+    return (body, number)
   }
 }
 
@@ -151,10 +145,18 @@ final class UploadBoard: Sendable {
     }
   }
 
-  /// One of several parts has arrived.
+  /// What was on its way has ended, and the server has so many more bytes.
   func land(_ flight: Int, bytes: Int64) {
     update { state in
       state.flights[flight] = nil
+      state.progress.acknowledged += bytes
+    }
+  }
+
+  /// The server has more, or less, than was thought; nothing of that is on its way.
+  func correct(by bytes: Int64) {
+    update { state in
+      state.flights = [:]
       state.progress.acknowledged += bytes
     }
   }

@@ -21,6 +21,8 @@ extension TransferError {
     case refused(code: String, message: String, isTransient: Bool)
     /// The server does not speak the protocol, or not enough of it.
     case unsupported(String)
+    /// The server has forgotten an upload that was begun; only a new one helps.
+    case gone
     /// There are no credentials, or they cannot be had.
     case credentials(String)
   }
@@ -34,7 +36,7 @@ extension TransferError.UploadFailure {
   var isTransient: Bool {
     switch self {
     case .outcomeUnknown, .lengthDiffers, .unsupported, .credentials: false
-    case .answeredEarly: true
+    case .answeredEarly, .gone: true
     case .refused(_, _, let isTransient): isTransient
     }
   }
@@ -62,6 +64,7 @@ extension TransferError.UploadFailure: CustomStringConvertible {
       "the server holds \(actual) bytes, the file has \(expected)"
     case .refused(let code, let message, _): message.isEmpty ? "the server answered \(code)" : "\(code): \(message)"
     case .unsupported(let reason): "the server cannot take the upload this way: \(reason)"
+    case .gone: "the server has forgotten the upload that was begun"
     case .credentials(let reason): "cannot get credentials: \(reason)"
     }
   }

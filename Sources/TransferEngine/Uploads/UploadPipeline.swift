@@ -124,7 +124,7 @@ struct UploadPipeline: Sendable {
     defer { core.setInterrupt(nil) }
     let attempt = UploadAttempt(
       upload: upload, request: request, source: source, wire: wire, ledger: keeper, board: board)
-    let way = try await session.way(of: upload, request, wire, continuing: course.ledger)
+    let way = try await session.way(of: upload, request, wire)
     do throws(TransferError) {
       try await way.perform(attempt)
       // Once more after the last answer: between the last byte and this moment it was still being taken for whole.

@@ -76,6 +76,13 @@ final class UploadRecorder: UploadJournal {
   var last: UploadLedger? { records.value.last.flatMap { UploadLedger($0) } }
 }
 
+/// Retries until a server that works on the old connection has noticed that it ended.
+extension RequestInterceptor where Self == RetryPolicy {
+  static var soon: RetryPolicy {
+    RetryPolicy(retryLimit: 30, exponentialBackoffScale: 0.1, maximumDelay: .milliseconds(300))
+  }
+}
+
 extension FileUploadResponse {
   var isSuccess: Bool { error == nil }
 }
