@@ -137,7 +137,7 @@ public struct UploadedFile: Equatable, Sendable {
     self.sha256 = sha256
   }
 
-  public var name: String { String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...]) }
+  public var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
 
   func value(of field: UploadTemplate.Field) -> String {
     switch field {

@@ -69,7 +69,7 @@ extension JobFailure {
   private static func code(of failure: TransferError.UploadFailure) -> Code {
     switch failure {
     case .outcomeUnknown: .outcomeUnknown
-    case .answeredEarly, .refused: .protocolError
+    case .answeredEarly, .refused, .gone: .protocolError
     case .lengthDiffers: .truncated
     case .unsupported: .unsupportedProtocol
     case .credentials: .credentials

@@ -93,7 +93,10 @@ extension JobValidation {
     }
     for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
     var options = options
-    if case .move(let directory) = options.onSuccess { options.onSuccess = .move(to: try Self.checked(directory, true)) }
+    if case .move(let directory) = options.onSuccess {
+      let checked = try Self.checked(directory, true)
+      options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))
+    }
     return options
   }
 
