@@ -16,6 +16,12 @@ public enum TransferError: Error, Sendable {
   case source(SourceFailure)
   /// What an upload's server did or did not do.
   case upload(UploadFailure)
+  /// The request's parameters could not be encoded; nothing was sent.
+  case parameters(ParameterFailure)
+  /// The form could not be put together; nothing was sent.
+  case multipart(MultipartFailure)
+  /// The answer came, but cannot be read as what was asked for.
+  case serialization(SerializationFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -98,6 +104,7 @@ extension TransferError {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
     case .source(let failure): failure.isTransient
     case .upload(let failure): failure.isTransient
+    case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
@@ -151,6 +158,9 @@ extension TransferError: CustomStringConvertible {
     case .verification(let failure): failure.description
     case .source(let failure): failure.description
     case .upload(let failure): failure.description
+    case .parameters(let failure): failure.description
+    case .multipart(let failure): failure.description
+    case .serialization(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

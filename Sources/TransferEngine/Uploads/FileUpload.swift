@@ -8,6 +8,8 @@ public struct FileUpload: Sendable {
   /// The collection that the user named, where `request.url` is that with the file's name added: where `.automatic` looks for a
   /// tus endpoint, and where `.tus` creates its upload. `nil`: `request.url`.
   public var collection: RequestURL?
+  /// Which version of the IETF draft `.resumable` begins with, 3 to 8. A server answers only to its own.
+  public var interopVersion = 8
   public var `protocol`: UploadProtocol
   public var onChange: SourceChangePolicy
   /// What stands under the target's name is not replaced: `If-None-Match: *`, `Overwrite: F`, a rename that refuses; the

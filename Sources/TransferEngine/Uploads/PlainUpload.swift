@@ -7,7 +7,7 @@ struct PlainUpload: UploadWay {
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
     var request = attempt.request
     request.method = method(request)
-    let body = attempt.flight(0..<attempt.source.size).body
+    let body = try makeBody(attempt, &request)
     // RFC 9110 §9.2.2: a PUT may be made again, a POST not by guess.
     if request.method == .put {
       if attempt.upload.onlyIfAbsent { request.headers[.ifNoneMatch] = "*" }
@@ -19,6 +19,13 @@ struct PlainUpload: UploadWay {
     } else {
       try await post(request, body, attempt)
     }
+  }
+
+  private func makeBody(
+    _ attempt: UploadAttempt, _ request: inout TransferRequest
+  ) throws(TransferError) -> UploadBody {
+    guard let form else { return attempt.flight(0..<attempt.source.size).body }
+    return try form.body(of: attempt, &request)
   }
 
   private func method(_ request: TransferRequest) -> HTTPRequest.Method {
@@ -40,9 +47,7 @@ struct PlainUpload: UploadWay {
       throw error
     }
     // Without an answer after the last byte nobody knows; with one, or with bytes missing, it is known.
-    if let failure = answer.failure, answer.head == nil, answer.isBodySent, !failure.cameBeforeTheRequest {
-      throw .upload(.outcomeUnknown)
-    }
+    if answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
     attempt.ledger.clear()
     _ = try answer.success()
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
@@ -69,13 +74,4 @@ struct PlainUpload: UploadWay {
   func abandon(
     _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
   ) async throws(TransferError) {}
-}
-
-extension TransferError {
-  /// No connection was made, so nothing was asked.
-  fileprivate var cameBeforeTheRequest: Bool {
-    if case .connection(.tls) = self { return true }
-    if case .connection(.proxy) = self { return true }
-    return isConnectionFailure
-  }
 }

@@ -40,7 +40,8 @@ extension Session {
   /// The way that an upload has taken, whatever it would take now.
   private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
     switch progress {
-    case .posting, .resumable, .s3, .temporary: PlainUpload(form: nil)
+    case .posting, .s3, .temporary: PlainUpload(form: nil)
+    case .resumable: ResumableUpload()
     case .tus: tus(upload)
     }
   }
@@ -61,7 +62,9 @@ extension Session {
     case .automatic: return try await automaticWay(upload, request, wire)
     case .plain: return PlainUpload(form: nil)
     case .tus: return tus(upload)
-    case .form, .resumable, .s3, .webDAV, .remoteFile:
+    case .form(let options): return PlainUpload(form: options)
+    case .resumable: return ResumableUpload()
+    case .s3, .webDAV, .remoteFile:
       throw .upload(.unsupported("this protocol is not there"))
     }
   }
@@ -74,6 +77,7 @@ extension Session {
     if let collection = upload.collection { question.url = collection }
     let server = try await wire.server(at: question, remembering: upload.serverKey)
     if server.tus != nil { return tus(upload) }
+    if server.isResumable { return ResumableUpload() }
     return PlainUpload(form: nil)
   }
 }

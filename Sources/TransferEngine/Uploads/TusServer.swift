@@ -32,7 +32,7 @@ enum TusFields {
   static func metadata(_ options: TusOptions, source: UploadSource) -> String {
     var values = options.metadata
     if values["filename"] == nil { values["filename"] = source.name }
-    if values["filetype"] == nil { values["filetype"] = MediaType.guess(source.name) }
+    if values["filetype"] == nil { values["filetype"] = MediaTypeTable.mediaType(forFileName: source.name) }
     return values.sorted { $0.key < $1.key }
       .filter { key, _ in
         !key.isEmpty && key.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }
@@ -47,26 +47,6 @@ enum TusFields {
     request.headers.set("Tus-Resumable", TusServer.version)
     return request
   }
-}
-
-/// Media types by what a file's name ends in, for forms and metadata; what is not known is a stream of bytes.
-enum MediaType {
-  static func guess(_ name: String) -> String {
-    guard let dot = name.lastIndex(of: ".") else { return "application/octet-stream" }
-    return byEnding[name[name.index(after: dot)...].lowercased()] ?? "application/octet-stream"
-  }
-
-  private static let byEnding = [
-    "7z": "application/x-7z-compressed", "avi": "video/x-msvideo", "bz2": "application/x-bzip2", "css": "text/css",
-    "csv": "text/csv", "gif": "image/gif", "gz": "application/gzip", "htm": "text/html", "html": "text/html",
-    "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": "text/javascript", "json": "application/json",
-    "md": "text/markdown", "mkv": "video/x-matroska", "mov": "video/quicktime", "mp3": "audio/mpeg",
-    "mp4": "video/mp4", "ogg": "audio/ogg", "pdf": "application/pdf", "png": "image/png", "svg": "image/svg+xml",
-    "tar": "application/x-tar", "tif": "image/tiff", "tiff": "image/tiff", "txt": "text/plain",
-    "wav": "audio/wav", "webm": "video/webm", "webp": "image/webp", "xml": "application/xml",
-    "xz": "application/x-xz", "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
-    "zst": "application/zstd",
-  ]
 }
 
 extension TransferRequest {

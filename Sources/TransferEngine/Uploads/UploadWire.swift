@@ -30,6 +30,14 @@ struct UploadAnswer: Sendable {
   }
 }
 
+extension UploadAnswer {
+  /// The whole body went out and nothing came back.
+  var isOutcomeUnknown: Bool {
+    guard let failure, head == nil else { return false }
+    return isBodySent && !failure.cameBeforeTheRequest
+  }
+}
+
 extension ResponseHead {
   /// The status as an error.
   var refusal: TransferError {
@@ -229,5 +237,14 @@ private final class UploadReceiver: TransferReceiver, @unchecked Sendable {
     }
     data.append(contentsOf: bytes)
     return .taken
+  }
+}
+
+extension TransferError {
+  /// No connection was made, so nothing was asked.
+  fileprivate var cameBeforeTheRequest: Bool {
+    if case .connection(.tls) = self { return true }
+    if case .connection(.proxy) = self { return true }
+    return isConnectionFailure
   }
 }
