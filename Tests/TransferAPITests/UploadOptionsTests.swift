@@ -67,7 +67,7 @@ import Testing
       (#"{"kind":"upload","source":"/a","onSucces":"keep"}"#, "unknown field \"onSucces\""),
     ])
   func refused(_ json: String, _ words: String) throws {
-    let refusal = try #require(refusal(json))
+    let refusal = try #require(self.refusal(json))
     #expect(refusal.contains(words), "\(refusal)")
     #expect(!refusal.contains("hunter2"))
   }
