@@ -152,7 +152,10 @@ import TransferAPI
       settlement.failure = Fixture.failure
     }
     let hooks = try await fixture.store.pendingHooks(after: 0, limit: 10)
-    guard event != .pause else { return #expect(hooks.isEmpty) }
+    guard event != .pause else {
+      #expect(hooks.isEmpty)
+      return
+    }
     let hook = try #require(hooks.first)
     #expect(hook.kind == (event == .complete ? .complete : .failure))
     let job = try WireCoding.decoder().decode(Job.self, from: Data(hook.payload.utf8))
