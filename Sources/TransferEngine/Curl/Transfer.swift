@@ -7,14 +7,16 @@ final class Transfer {
   let id: TransferID
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
-  private let request: WireRequest
+  let request: WireRequest
   private let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
   private var verdict = HeadVerdict.takeBody
+  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  private var isHeadHeld = false
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
-  private var failure: TransferError?
+  var failure: TransferError?
   private var isStopped = false
   private var reader: BodyReader?
 
@@ -44,10 +46,9 @@ final class Transfer {
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
     handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
-    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
@@ -55,17 +56,13 @@ final class Transfer {
     }
     if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
     if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
-    if let credentials = request.credentials {
-      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
-      handle.set(CURLOPT_USERNAME, credentials.username)
-      handle.set(CURLOPT_PASSWORD, credentials.password)
-    }
+    configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureTrust(context)
     try configureMethod(context)
     handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
   }
@@ -106,6 +103,7 @@ final class Transfer {
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
     let metrics = TransferMetrics(of: handle)
+    if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -113,6 +111,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
@@ -130,21 +129,31 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
-      do throws(TransferError) {
-        verdict = try receiver.receive(head)
-      } catch {
-        failure = error
+      if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
+        failure = refusal
         return -1
       }
-      if case .stop = verdict {
-        isStopped = true
-        return -1
-      }
-      return line.count
+      isHeadHeld = mayBeChallenge(head)
+      return isHeadHeld || deliver(head) ? line.count : -1
     }
   }
 
+  /// False where the transfer must end.
+  private func deliver(_ head: ResponseHead) -> Bool {
+    isHeadHeld = false
+    do throws(TransferError) {
+      verdict = try receiver.receive(head)
+    } catch {
+      failure = error
+      return false
+    }
+    if case .stop = verdict { isStopped = true }
+    return !isStopped
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    if isHeadHeld, let head, !deliver(head) { return -1 }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {

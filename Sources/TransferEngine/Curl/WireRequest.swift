@@ -9,7 +9,7 @@ struct WireRequest: Sendable {
   var method: HTTPRequest.Method
   var headers: HTTPFields
   var body: RequestBody?
-  var credentials: Credentials?
+  var credential: HTTPCredential?
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration
@@ -18,8 +18,17 @@ struct WireRequest: Sendable {
   /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
   var limitRate: Int64?
   var unixSocketPath: String?
-  /// A CA bundle instead of the system's.
+  /// `nil`: none, whatever the environment says.
+  var proxy: ProxyServer?
+  /// What the TLS handshake with an https proxy must prove.
+  var proxyTrust: Result<TrustPolicy, TransferError> = .success(.system)
+  /// A CA bundle instead of the system's, where `trust` asks for the session's authorities.
   var certificateAuthorityFile: String?
+  /// What the TLS handshake must prove, or why that cannot be said: the transfer fails with it.
+  var trust: Result<TrustPolicy, TransferError> = .success(.system)
+  var minimumTLSVersion = TLSVersion.v1_2
+  /// Shown to a server that asks for one.
+  var clientIdentity: ClientIdentity?
   /// 100 K of response head in all, interim responses included, is plenty; more is an attack.
   var maximumHeadBytes = 256 * 1024
   /// Interim (1xx) answers are counted by this.

@@ -18,6 +18,7 @@ public enum TransferError: Error, Sendable {
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
+  case serverTrust(ServerTrustFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -27,7 +28,7 @@ public enum TransferError: Error, Sendable {
     case nameNotResolved(host: String)
     case refused(host: String, reason: String)
     case tls(host: String, reason: String, isTransient: Bool)
-    case proxy(String)
+    case proxy(ProxyFailure)
     /// No connection within the connect timeout.
     case timedOut(host: String)
     /// Connected, but no progress for the stall timeout.
@@ -97,9 +98,10 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
     case .parameters, .multipart, .serialization: false
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
     case .connection(.tls(_, _, let isTransient)): isTransient
+    case .connection(.proxy(let failure)): failure.isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
     case .file(.diskFull), .file(.io): true
@@ -114,6 +116,7 @@ extension TransferError {
   public var isConnectionFailure: Bool {
     switch self {
     case .connection(.nameNotResolved), .connection(.refused), .connection(.timedOut): true
+    case .connection(.proxy(.nameNotResolved)), .connection(.proxy(.unreachable)): true
     default: false
     }
   }
@@ -153,6 +156,7 @@ extension TransferError: CustomStringConvertible {
     case .parameters(let failure): failure.description
     case .multipart(let failure): failure.description
     case .serialization(let failure): failure.description
+    case .serverTrust(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }
@@ -165,7 +169,7 @@ extension TransferError.ConnectionFailure: CustomStringConvertible {
     case .nameNotResolved(let host): "cannot find the host \(host)"
     case .refused(let host, let reason): "cannot connect to \(host): \(reason)"
     case .tls(let host, let reason, _): "cannot talk TLS with \(host): \(reason)"
-    case .proxy(let reason): "cannot go through the proxy: \(reason)"
+    case .proxy(let failure): failure.description
     case .timedOut(let host): "cannot connect to \(host): no answer in time"
     case .stalled: "the transfer stalled: no progress within the stall timeout"
     case .broken(let reason): "the connection broke: \(reason)"

@@ -37,14 +37,17 @@ extension Session {
 
   /// One hop as libcurl gets it.
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
-    var headers = configuration.defaultHeaders
-    for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
-    return WireRequest(
+    let headers = headerFields(of: request)
+    var wire = WireRequest(
       url: request.url.string, host: "\(request.url.host):\(request.url.port)", method: request.method,
-      headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
+      headers: headers, body: request.body,
+      credential: request.credential ?? request.credentials.map(HTTPCredential.basic), acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
       certificateAuthorityFile: configuration.certificateAuthorityFile)
+    applyTrust(to: &wire, request)
+    applyProxy(to: &wire, request)
+    return wire
   }
 
   /// The request that follows a redirect; `nil` when the handler does not want it followed.

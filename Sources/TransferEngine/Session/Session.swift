@@ -9,17 +9,21 @@ public final class Session: Sendable {
 
   public let configuration: SessionConfiguration
   let interceptor: (any RequestInterceptor)?
+  public let serverTrustManager: ServerTrustManager?
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
+  let hostsReported = Mutex<Set<String>>([])
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
     configuration: SessionConfiguration = SessionConfiguration(), interceptor: (any RequestInterceptor)? = nil,
-    redirectHandler: any RedirectHandler = Redirector(behavior: .follow), eventMonitors: [any EventMonitor] = []
+    serverTrustManager: ServerTrustManager? = nil, redirectHandler: any RedirectHandler = Redirector(behavior: .follow),
+    eventMonitors: [any EventMonitor] = []
   ) {
     self.configuration = configuration
     self.interceptor = interceptor
+    self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
@@ -91,6 +95,7 @@ public final class Session: Sendable {
 
   func notify(_ id: RequestID, _ event: RequestEvent) {
     for monitor in eventMonitors { monitor.request(id, did: event) }
+    if case .send(let request) = event { reportSkippedTrust(request, id) }
   }
 }
 

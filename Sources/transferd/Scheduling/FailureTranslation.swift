@@ -32,6 +32,7 @@ extension JobFailure {
     case .file(let failure): code(of: failure)
     case .verification(.digest): .checksumMismatch
     case .verification(.length): .truncated
+    case .serverTrust: .tls
     }
   }
 
