@@ -19,6 +19,8 @@ final class Transfer {
   var failure: TransferError?
   private var isStopped = false
   private var reader: BodyReader?
+  /// How the connection is protected; known while the transfer has it.
+  var tls: TLSSession?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -102,7 +104,7 @@ final class Transfer {
   func close() { reader?.close() }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
-    let metrics = TransferMetrics(of: handle)
+    let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
@@ -122,6 +124,7 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    noteTLS()
     switch parser.take(line) {
     case .reading: return line.count
     case .tooLarge:
