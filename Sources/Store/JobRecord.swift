@@ -49,7 +49,7 @@ struct JobOptions: Codable {
 }
 
 extension JobRecord {
-  /// What `init(row:)` reads, in its order.
+  /// What `init(_:)` reads, in its order.
   static let columns = """
     job.id, job.kind, job.state, job.source, job.destination, \
     (SELECT name FROM origin WHERE origin.id = job.origin_id), job.username, job.password, job.replace, \
@@ -61,8 +61,7 @@ extension JobRecord {
     job.error_code, job.error_message, job.error_status, job.error_transient
     """
 
-  init(row: Row) throws {
-    var reader = RowReader(row)
+  init(_ reader: inout RowReader) throws {
     let id = JobID(try reader.int64())
     reader.subject = "job \(id)"
     let kind: JobKind = try reader.word()

@@ -10,6 +10,12 @@ struct WireRequest: Sendable {
   var headers: HTTPFields
   var body: RequestBody?
   var credential: HTTPCredential?
+  /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
+  var upload: UploadBody?
+  /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
+  var expectsContinue = false
+  /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
+  var needsFreshConnection = false
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration
@@ -33,6 +39,9 @@ struct WireRequest: Sendable {
   var maximumHeadBytes = 256 * 1024
   /// Interim (1xx) answers are counted by this.
   var maximumInterimResponses = 200
+
+  /// What the protocols other than HTTP need; `nil` for http and https.
+  var remote: RemoteOptions?
 
   /// libcurl 7.88 reads what the socket holds, up to 100 buffers of it, before it looks at the rate limit: with a limit the
   /// buffer is so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): not below 1024).

@@ -14,6 +14,8 @@ public final class Session: Sendable {
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
   let hostsReported = Mutex<Set<String>>([])
+  let remoteLoops: RemoteLoops
+  let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
@@ -27,6 +29,7 @@ public final class Session: Sendable {
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
   }
 
   /// A request whose answer is kept in memory.
@@ -47,7 +50,7 @@ public final class Session: Sendable {
   ) -> DataStreamRequest {
     let request = describe(url, method: method, headers: headers, body: body)
     let id = TransferID()
-    let loop = loop
+    let loop = (try? performer(for: url)) ?? loop
     let channel = StreamChannel(unpause: { Task { await loop.unpause(id) } })
     return DataStreamRequest(
       core: RequestCore(session: self) { core in
@@ -68,11 +71,10 @@ public final class Session: Sendable {
     validations: [Validation] = []
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
-    let token = String(UInt32.random(in: 0 ... .max), radix: 16)
     let plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name
-        ?? SafeFileName.partial(for: destination.name, token: token),
+        ?? SafeFileName.partial(for: destination.name, token: String(UInt32.random(in: 0 ... .max), radix: 16)),
       expectedDigests: digests, journal: journal)
     return DownloadRequest(
       core: RequestCore(session: self) { core in

@@ -6,6 +6,8 @@ struct Submission {
   private(set) var ids: [JobID] = []
   /// Of the first job that was refused.
   private(set) var failure: ExitStatus?
+  /// A key answered a job that was there before.
+  private(set) var hasExisting = false
   private var refused = 0
   private var answered = 0
 
@@ -54,7 +56,10 @@ struct Submission {
     } else if let id = result.id {
       ids.append(id)
       try Output.standard.line(id.description)
-      if result.existing == true { Notice.say("job \(id) was added before with this key") }
+      if result.existing == true {
+        hasExisting = true
+        Notice.say("job \(id) was added before with this key")
+      }
     } else {
       throw ControlError.unexpected("the daemon's answer names neither an id nor an error")
     }

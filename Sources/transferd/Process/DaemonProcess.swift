@@ -69,6 +69,7 @@ struct DaemonProcess: Sendable {
           notifier.send("READY=1\nSTATUS=ready")
           logger.notice("transferd is ready", metadata: ["socket": "\(socketPath)", "pid": "\(getpid())"])
           await scheduler.wake()
+          await scheduler.rest()
         }
       } catch is CancellationError {
       } catch {

@@ -22,13 +22,14 @@ extension Scheduler {
     }
     // A known key answers the job that is there, whatever has become of its destination since.
     var fresh: [Int] = []
+    var destinations = DestinationCheck()
     for (index, spec) in specs.enumerated() {
       if let key = spec.key, let known = try? await store.job(key: key) {
         results[positions[index]] = .success(Submission(id: known.job.id, existing: true, state: known.job.state))
         continue
       }
       do throws(Problem) {
-        try DestinationCheck.check(spec)
+        try destinations.check(spec)
         fresh.append(index)
       } catch {
         results[positions[index]] = .failure(error)
