@@ -87,7 +87,8 @@ extension TransferError.RemoteFailure {
     case .cannotResume: "the next try asks for all of it"
     case .missing, .isDirectory, .exists: "somebody has to see to the name"
     case .accessDenied, .loginDenied: "somebody has to see to the permissions, or to the user and the password"
-    case .hostKeyUnknown, .hostKeyChanged, .hostKeyRefused: "somebody has to say whether the host's key is the right one"
+    case .hostKeyUnknown, .hostKeyChanged, .hostKeyRefused:
+      "somebody has to say whether the host's key is the right one"
     case .refused(_, _, true): "the server may not refuse for ever"
     case .refused, .unsupported: "the server understood and refused"
     }
