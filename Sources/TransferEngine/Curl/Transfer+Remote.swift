@@ -99,7 +99,7 @@ extension Transfer {
 
   func remoteOutcome(_ code: CURLcode) -> TransferOutcome {
     guard let remote else { return .cancelled }
-    let metrics = TransferMetrics(of: handle)
+    let metrics = TransferMetrics(of: handle, tls: tls)
     // An empty file brings no bytes that the facts could precede.
     if failure == nil, code == CURLE_OK {
       if remote.isAwaitingFacts { receiveFacts() }
