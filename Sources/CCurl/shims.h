@@ -48,6 +48,18 @@ static inline CURLcode transfer_setopt_seek_callback(CURL *handle, transfer_seek
   return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
 }
 
+typedef int (*transfer_progress_callback)(
+    void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend, curl_off_t sent);
+typedef int (*transfer_host_key_callback)(void *context, int type, const char *key, size_t length);
+
+static inline CURLcode transfer_setopt_progress_callback(CURL *handle, transfer_progress_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
+static inline CURLcode transfer_setopt_host_key_callback(CURL *handle, transfer_host_key_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SSH_HOSTKEYFUNCTION, callback);
+}
+
 static inline CURLcode transfer_getinfo_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
@@ -27,3 +28,5 @@ int linux_openat(int directory, const char *name, int flags, unsigned mode) {
 void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

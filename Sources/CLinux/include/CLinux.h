@@ -18,3 +18,6 @@ void linux_name_thread(const char *name);
 
 /// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
 int linux_forbid_dumps(void);
+
+/// memfd_create(2), closed at exec: a file that is in memory only; -1 and errno where it fails.
+int linux_memory_file(const char *name);

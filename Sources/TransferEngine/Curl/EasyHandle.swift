@@ -74,6 +74,14 @@ final class EasyHandle {
     check(transfer_setopt_seek_callback(pointer, callback), CURLOPT_SEEKFUNCTION)
   }
 
+  func setProgress(_ callback: @escaping transfer_progress_callback) {
+    check(transfer_setopt_progress_callback(pointer, callback), CURLOPT_XFERINFOFUNCTION)
+  }
+
+  func setHostKeyCheck(_ callback: @escaping transfer_host_key_callback) {
+    check(transfer_setopt_host_key_callback(pointer, callback), CURLOPT_SSH_HOSTKEYFUNCTION)
+  }
+
   /// The list is kept until the handle is reset: libcurl does not copy it.
   func set(_ option: CURLoption, list strings: [String]) {
     var list: UnsafeMutablePointer<curl_slist>?

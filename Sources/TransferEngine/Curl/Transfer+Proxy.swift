@@ -62,7 +62,9 @@ extension Transfer {
     }
     let status = handle.long(CURLINFO_HTTP_CONNECTCODE)
     // tinyproxy says 401 where the password is wrong.
-    if !isForwarded, status == 407 || status == 401 { return .connection(.proxy(.authenticationRequired(proxy: proxy.url))) }
+    if !isForwarded, status == 407 || status == 401 {
+      return .connection(.proxy(.authenticationRequired(proxy: proxy.url)))
+    }
     if !isForwarded, status >= 300 {
       let reason = "it answered \(status)\(StatusText.phrase(status))"
       let isTransient = RetryPolicy.isTransient(status: status)

@@ -8,17 +8,19 @@ final class Transfer {
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
   let request: WireRequest
-  private let receiver: any TransferReceiver
+  let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
-  private var verdict = HeadVerdict.takeBody
+  var verdict = HeadVerdict.takeBody
   /// The head may be a challenge that libcurl answers; the receiver has not seen it.
   private var isHeadHeld = false
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
-  private var isStopped = false
-  private var reader: BodyReader?
+  var isStopped = false
+  var reader: BodyReader?
+  /// What a transfer by another protocol than HTTP keeps.
+  var remote: RemoteTransferState?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -44,7 +46,7 @@ final class Transfer {
     handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
-    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
@@ -63,6 +65,7 @@ final class Transfer {
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
     try configureTrust(context)
+    if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
     handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
   }
@@ -102,6 +105,7 @@ final class Transfer {
   func close() { reader?.close() }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
+    if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
@@ -122,6 +126,7 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count
     case .tooLarge:
@@ -154,6 +159,7 @@ final class Transfer {
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     // libcurl keeps the body of a challenge that it answers to itself: this head is final.
     if isHeadHeld, let head, !deliver(head) { return -1 }
+    if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {

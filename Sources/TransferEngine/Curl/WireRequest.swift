@@ -10,6 +10,8 @@ struct WireRequest: Sendable {
   var headers: HTTPFields
   var body: RequestBody?
   var credential: HTTPCredential?
+  /// The user name and password, for protocols that know nothing else.
+  var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration
@@ -33,6 +35,9 @@ struct WireRequest: Sendable {
   var maximumHeadBytes = 256 * 1024
   /// Interim (1xx) answers are counted by this.
   var maximumInterimResponses = 200
+
+  /// What the protocols other than HTTP need; `nil` for http and https.
+  var remote: RemoteOptions?
 
   /// libcurl 7.88 reads what the socket holds, up to 100 buffers of it, before it looks at the rate limit: with a limit the
   /// buffer is so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): not below 1024).

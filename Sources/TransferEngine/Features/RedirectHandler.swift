@@ -62,6 +62,9 @@ enum RedirectRule {
     } catch {
       throw .redirect(.refused(to: "an unreadable address", reason: "\(error)"))
     }
+    guard target.isHTTP else {
+      throw .redirect(.refused(to: "\(target.scheme):…", reason: "only http and https are followed"))
+    }
     if request.url.scheme == "https", target.scheme != "https" {
       throw .redirect(.refused(to: target.origin, reason: "it would leave https"))
     }

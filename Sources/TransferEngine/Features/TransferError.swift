@@ -13,6 +13,8 @@ public enum TransferError: Error, Sendable {
   case file(FileFailure)
   case verification(VerificationFailure)
   case serverTrust(ServerTrustFailure)
+  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
+  case remote(RemoteFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -97,6 +99,7 @@ extension TransferError {
     case .connection(.proxy(let failure)): failure.isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
+    case .remote(let failure): failure.isTransient
     case .file(.diskFull), .file(.io): true
     case .file: false
     case .hook(.journal, _): true
@@ -139,7 +142,9 @@ extension TransferError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidURL(let url, let reason): "cannot use the URL \"\(url)\": \(reason)"
-    case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not supported; use http or https"
+    case .unsupportedScheme("file"): "file: URLs are not read, unless the session allows it (allowsFileURLs)"
+    case .unsupportedScheme(let scheme):
+      "the scheme \"\(scheme)\" is not supported; use http, https, ftp, ftps, ftpes, sftp or scp"
     case .cancelled: "cancelled"
     case .connection(let failure): failure.description
     case .response(let failure): failure.description
@@ -147,6 +152,7 @@ extension TransferError: CustomStringConvertible {
     case .file(let failure): failure.description
     case .verification(let failure): failure.description
     case .serverTrust(let failure): failure.description
+    case .remote(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

@@ -18,6 +18,10 @@ public struct TransferRequest: Sendable {
   public var limitRate: Int64?
   /// A redirect led to another origin than the one the user named: the session's own fields may not be for this one.
   var hasLeftOrigin = false
+  /// For `ftp:` URLs; `nil`: the session's.
+  public var ftpSecurity: FTPSecurity?
+  /// For `sftp:` and `scp:` URLs; `nil`: the session's.
+  public var ssh: SSHConfiguration?
 
   public init(
     url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,

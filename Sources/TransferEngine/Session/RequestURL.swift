@@ -15,13 +15,15 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   /// The userinfo, decoded. It belongs to this origin alone.
   public let credentials: Credentials?
 
-  /// `https://host:443`: what credentials, limits and connections are counted by.
-  public var origin: String { "\(scheme)://\(host):\(port)" }
+  /// `https://host:443`: what credentials, limits and connections are counted by; `file://` for local files.
+  public var origin: String { port == 0 ? "\(scheme)://" : "\(scheme)://\(host):\(port)" }
 
   public var description: String { string }
 
-  /// The schemes that can be used, and their ports.
-  static let schemes = ["http": 80, "https": 443]
+  /// The schemes that can be used, and their ports. `ftpes` is FTP that must become TLS on port 21; `file` has no port.
+  static let schemes = [
+    "http": 80, "https": 443, "ftp": 21, "ftpes": 21, "ftps": 990, "sftp": 22, "scp": 22, "file": 0,
+  ]
 
   /// What a person or a program gave. Blanks and control characters are refused, not encoded: they are mistakes.
   /// - Throws: `.invalidURL` or `.unsupportedScheme`.
@@ -56,7 +58,9 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     }
     guard let defaultPort = Self.schemes[scheme] else { throw .unsupportedScheme(scheme) }
     // libcurl skips a third slash and takes the path's first segment for the host, where others see no host at all.
-    guard Self.authority(in: text)?.first != "/", let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty else {
+    let isFile = scheme == "file"
+    let host = isFile ? "" : Self.part(handle, CURLUPART_HOST) ?? ""
+    guard isFile || Self.authority(in: text)?.first != "/" && !host.isEmpty else {
       throw .invalidURL(Self.shown(text), reason: "it has no host")
     }
     if let user = Self.part(handle, CURLUPART_USER, decoding: true) {
@@ -76,6 +80,9 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     self.host = host.lowercased()
     port = Self.part(handle, CURLUPART_PORT).flatMap { Int($0) } ?? defaultPort
     path = Self.part(handle, CURLUPART_PATH) ?? "/"
+    if isRemoteFile, let reason = Self.objection(to: path, scheme: scheme) {
+      throw .invalidURL(Self.shown(text), reason: reason)
+    }
   }
 
   /// What follows `scheme://` or a leading `//`, to the text's end; `nil` where it names no host.

@@ -14,6 +14,7 @@ public final class Session: Sendable {
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
   let hostsReported = Mutex<Set<String>>([])
+  let remoteLoops: RemoteLoops
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
@@ -27,6 +28,7 @@ public final class Session: Sendable {
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
   }
 
   /// A request whose answer is kept in memory.
@@ -47,7 +49,7 @@ public final class Session: Sendable {
   ) -> DataStreamRequest {
     let request = describe(url, method: method, headers: headers, body: body)
     let id = TransferID()
-    let loop = loop
+    let loop = (try? performer(for: url)) ?? loop
     let channel = StreamChannel(unpause: { Task { await loop.unpause(id) } })
     return DataStreamRequest(
       core: RequestCore(session: self) { core in

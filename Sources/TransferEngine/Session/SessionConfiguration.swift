@@ -23,6 +23,12 @@ public struct SessionConfiguration: Sendable {
   public var minimumTLSVersion = TLSVersion.v1_2
   /// Client certificates, each for one origin.
   public var clientIdentities = ClientIdentities()
+  /// Whether `ftp:` connections become TLS; `ftpes:` and `ftps:` always do.
+  public var ftpSecurity = FTPSecurity.none
+  /// How SSH servers (`sftp:`, `scp:`) are known and how they know us.
+  public var ssh = SSHConfiguration()
+  /// `file:` URLs may be read. Off: whoever adds a URL would read any file this process may read.
+  public var allowsFileURLs = false
 
   public init() {
     defaultHeaders = [.userAgent: "TransferEngine/0.1 libcurl/\(CurlLibrary.version)", .accept: "*/*"]
