@@ -194,8 +194,7 @@ final class Transfer {
 
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET, let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    reader.seek(to: offset)
-    return CURL_SEEKFUNC_OK
+    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
   }
 }
 

@@ -52,6 +52,24 @@ public enum RequestBody: Sendable {
   case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
+  /// These, one after the other, as one body: what a form of any size is in constant memory.
+  case segments([BodySegment])
+}
+
+/// A piece of a body.
+public enum BodySegment: Sendable, Equatable {
+  case data(Data)
+  /// These bytes of the file at this path, read as they are sent. The file must hold them all when the request begins
+  /// and until it ends: one that becomes shorter fails the request, and is never filled up with zeros.
+  case file(path: String, range: Range<Int64>)
+
+  /// Bytes that it adds to the body.
+  public var count: Int64 {
+    switch self {
+    case .data(let data): Int64(data.count)
+    case .file(_, let range): range.upperBound - range.lowerBound
+    }
+  }
 }
 
 /// A user name and password for the origin they were given for, and for no other.

@@ -15,6 +15,12 @@ public enum TransferError: Error, Sendable {
   case serverTrust(ServerTrustFailure)
   /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
   case remote(RemoteFailure)
+  /// The request's parameters could not be encoded; nothing was sent.
+  case parameters(ParameterFailure)
+  /// The form could not be put together; nothing was sent.
+  case multipart(MultipartFailure)
+  /// The answer came, but cannot be read as what was asked for.
+  case serialization(SerializationFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -95,6 +101,7 @@ extension TransferError {
   public var isTransient: Bool {
     switch self {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
+    case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection(.proxy(let failure)): failure.isTransient
     case .connection: true
@@ -153,6 +160,9 @@ extension TransferError: CustomStringConvertible {
     case .verification(let failure): failure.description
     case .serverTrust(let failure): failure.description
     case .remote(let failure): failure.description
+    case .parameters(let failure): failure.description
+    case .multipart(let failure): failure.description
+    case .serialization(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

@@ -21,7 +21,7 @@ extension JobFailure {
 
   private static func code(of error: TransferError) -> Code {
     switch error {
-    case .invalidURL, .hook, .transport: .internal
+    case .invalidURL, .hook, .transport, .parameters, .multipart, .serialization: .internal
     case .unsupportedScheme: .unsupportedProtocol
     case .cancelled: .cancelled
     case .connection(let failure): code(of: failure)

@@ -129,7 +129,9 @@ private final class Core: Sendable {
     while true {
       let events = poll([(client, POLLIN), (server, POLLIN)])
       if events[0] != 0 {
-        guard let count = move(from: client, to: server, &buffer, rule.cutAfterReceived.map { $0 - received }) else { break }
+        guard let count = move(from: client, to: server, &buffer, rule.cutAfterReceived.map { $0 - received }) else {
+          break
+        }
         received += count
       }
       if events[1] != 0 {
@@ -137,7 +139,9 @@ private final class Core: Sendable {
         sent += count
       }
       let (sentNow, receivedNow) = (sent, received)
-      connections.mutate { $0[number].sent = sentNow; $0[number].received = receivedNow }
+      connections.mutate {
+        $0[number].sent = sentNow; $0[number].received = receivedNow
+      }
       guard sent >= rule.cutAfterSent ?? .max || received >= rule.cutAfterReceived ?? .max else { continue }
       // Silent: until the client goes, or the proxy does.
       if rule.isSilent { _ = poll([(client, 0x2000)]) }

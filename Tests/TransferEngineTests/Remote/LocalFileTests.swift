@@ -58,7 +58,8 @@ import Testing
   func others() async throws {
     let (room, source, _) = try room()
     for (path, isMissing) in [(source + "x", true), ("/tmp", false), ("/dev/null", false)] {
-      let response = try await room.download(.to("file://" + path.replacingOccurrences(of: " ", with: "%20"))).response()
+      let response = try await room.download(.to("file://" + path.replacingOccurrences(of: " ", with: "%20")))
+        .response()
       guard case .remote(let failure)? = response.error else {
         Issue.record("\(String(describing: response.error))")
         continue
@@ -77,7 +78,11 @@ private final class StoppingJournal: DownloadJournal {
   init(after limit: Int) { self.limit = limit }
 
   func record(_ data: ResumeData) async throws {
-    if records.mutate({ $0 += 1; return $0 }) > limit { throw CancellationError() }
+    if records.mutate({
+      $0 += 1; return $0
+    }) > limit {
+      throw CancellationError()
+    }
   }
   func willRename(_ data: ResumeData) async throws {
     if limit < .max { throw CancellationError() }

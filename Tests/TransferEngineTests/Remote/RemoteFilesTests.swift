@@ -188,7 +188,8 @@ import Testing
     #expect(try await room.files.stat(room.url("/a")) == nil)
     for _ in 0..<2 { try await room.files.makeDirectory(room.url("/d/e/f")) }
     var isDirectory: ObjCBool = false
-    #expect(FileManager.default.fileExists(atPath: room.root + "/d/e/f", isDirectory: &isDirectory) && isDirectory.boolValue)
+    #expect(
+      FileManager.default.fileExists(atPath: room.root + "/d/e/f", isDirectory: &isDirectory) && isDirectory.boolValue)
     try Payload(size: 1).write(to: room.root + "/file")
     await #expect(throws: TransferError.self) { try await room.files.makeDirectory(room.url("/file/below")) }
     withExtendedLifetime(room) {}
@@ -213,7 +214,11 @@ import Testing
   func cancel() async throws {
     let room = try await Self.room(.sftp)
     var files = room.files
-    files = RemoteFiles(session: files.session, request: { var request = files.request; request.limitRate = 1 << 20; return request }())
+    files = RemoteFiles(
+      session: files.session,
+      request: {
+        var request = files.request; request.limitRate = 1 << 20; return request
+      }())
     let payload = Payload(size: 20 << 20, seed: 4)
     let (source, url) = (try room.source(payload), try room.url("/a"))
     let sent = Watched<Int64>(0)
