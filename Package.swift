@@ -22,11 +22,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.6.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
   ],
   targets: [
     .systemLibrary(
@@ -62,6 +64,8 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "Yams", package: "Yams"),
@@ -72,6 +76,7 @@ let package = Package(
       dependencies: [
         "TransferEngine", "TransferAPI",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Rainbow", package: "Rainbow"),
       ],
       swiftSettings: strict),
@@ -90,9 +95,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
+      name: "StoreTests", dependencies: ["Store", "TestSupport"], exclude: ["Fixtures"],
+      swiftSettings: strict),
     .testTarget(
-      name: "transferdTests", dependencies: ["transferd", "TestSupport"], swiftSettings: strict),
+      name: "transferdTests",
+      dependencies: ["transferd", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")],
+      swiftSettings: strict),
     .testTarget(
       name: "transferctlTests", dependencies: ["transferctl", "TestSupport"],
       swiftSettings: strict),

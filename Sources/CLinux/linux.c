@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 int linux_identify(int descriptor, struct linux_identity *identity) {
   struct statx result;
@@ -34,4 +38,24 @@ void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), na
 
 int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
-void linux_return_free_memory(void) { malloc_trim(0); }
+static int forget_code(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size;
+  const uintptr_t page = *(const uintptr_t *)context;
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+    // What can be written holds what the file does not.
+    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+    uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
+    uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+    if (end > start) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void linux_return_memory(void) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  malloc_trim(0);
+  dl_iterate_phdr(forget_code, &page);
+}
+
+int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

@@ -9,11 +9,14 @@ public struct AddressChange: Equatable, Sendable {
   public var origin: String
   /// Replaces what was stored, also where it is `nil`.
   public var credentials: JobSpec.Credentials?
+  /// Of an upload: what the server has of it does not count there, and is to be taken back.
+  public var isElsewhere: Bool
 
-  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil) {
+  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false) {
     self.url = url
     self.origin = origin
     self.credentials = credentials
+    self.isElsewhere = isElsewhere
   }
 }
 
@@ -45,12 +48,7 @@ extension Transaction {
     if let limitRate { spec.limitRate = limitRate }
     var reason: String?
     if let address {
-      let dropped =
-        spec.origin == address.origin ? [] : spec.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
-      for name in dropped { spec.headers[name] = nil }
-      if !dropped.isEmpty {
-        reason = "dropped the headers \(dropped.joined(separator: ", ")), which were given for \(spec.origin)"
-      }
+      if spec.origin != address.origin { reason = spec.dropSecrets() }
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
@@ -63,6 +61,10 @@ extension Transaction {
       }
     case .queued, .retrying, .paused, .failed, .cancelled: break
     }
+    if spec.kind == .upload, address?.isElsewhere == true {
+      try noteAbandonment(of: id, ledger: nil, at: now)
+      try run("UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ?", [id.rawValue])
+    }
     try run(
       """
       UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
@@ -73,8 +75,33 @@ extension Transaction {
         spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
         spec.credentials?.username, spec.credentials?.password, try JobOptions.json(for: spec), id.rawValue,
       ])
+    if spec.kind == .upload, spec.destination != before.spec.destination, !before.job.state.isFinal {
+      try leaveLine(id)
+      try joinLine(id)
+    }
     try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state, reason: reason)
     guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
     return after
+  }
+}
+
+extension JobSpec {
+  /// Forgets what was given for the server of the present URL and is nobody else's to see: headers that look like secrets or
+  /// are looked up as such, and where user name and password are found. netrc stays, for it goes by the host.
+  /// - Returns: for people, what that was; `nil` for nothing.
+  fileprivate mutating func dropSecrets() -> String? {
+    let names = headers.keys.filter(Secrets.isSecret(headerName:)) + secretHeaders.keys
+    for name in names {
+      headers[name] = nil
+      secretHeaders[name] = nil
+    }
+    var dropped: [String] = []
+    if !names.isEmpty { dropped.append("the headers \(names.sorted().joined(separator: ", "))") }
+    if let reference = credentialsReference, reference != .netrc {
+      credentialsReference = nil
+      dropped.append("the user name and password from \(reference)")
+    }
+    return dropped.isEmpty
+      ? nil : "dropped \(dropped.joined(separator: " and ")), which were given for \(origin)"
   }
 }

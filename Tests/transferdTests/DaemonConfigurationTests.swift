@@ -23,7 +23,9 @@ import Testing
     let text = try String(contentsOf: root.appending(path: "packaging/transferd.yaml"), encoding: .utf8)
     #expect(try await load(text) == DaemonConfiguration())
     // Each key is told there, if only in a comment.
-    for key in ConfigurationKey.all { #expect(text.contains("\(key.name):"), "\(key.name)") }
+    for key in ConfigurationKey.all {
+      #expect(text.contains("\(key.name.split(separator: ".").last ?? ""):"), "\(key.name)")
+    }
   }
 
   @Test("every key takes effect")
@@ -43,6 +45,11 @@ import Testing
         logLevel: debug
         certificateAuthorityFile: \(authorities)
         socketGroup: root
+        hooks:
+          onComplete: [/bin/echo, "a b"]
+          onFailure:
+            - /bin/false
+          timeout: 5s
       """)
     var expected = DaemonConfiguration()
     expected.limits.admission = Admission(maxActive: 3, maxPerOrigin: 2)
@@ -52,10 +59,15 @@ import Testing
     expected.logLevel = .debug
     expected.certificateAuthorityFile = authorities
     expected.socketGroup = "root"
+    expected.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
+    expected.hooks.onFailure = Command(arguments: ["/bin/false"])
+    expected.hooks.timeout = .seconds(5)
     #expect(loaded == expected)
   }
 
-  @Test("a file that sets nothing is fine", arguments: ["", "# all\n# comments\n", "transferd:\n", "transferd: {}\n"])
+  @Test(
+    "a file that sets nothing is fine",
+    arguments: ["", "# all\n# comments\n", "transferd:\n", "transferd: {}\n", "transferd:\n  hooks:\n"])
   func nothing(_ text: String) async throws {
     #expect(try await load(text) == DaemonConfiguration())
   }
@@ -79,6 +91,10 @@ import Testing
       ("transferd:\n  stallTimeout: 0\n", ["stallTimeout is \"0\"", "above 0"]),
       ("transferd:\n  historyDays: -1\n", ["historyDays is \"-1\"", "from 0 to"]),
       ("transferd:\n  logLevel: loud\n", ["logLevel is \"loud\"", "trace, debug, info"]),
+      ("transferd:\n  hooks:\n    onComplet: [/x]\n", ["line 3", "\"onComplet\"", "onComplete, onFailure, timeout"]),
+      ("transferd:\n  hooks:\n    onComplete: /x\n", ["line 3", "hooks.onComplete is \"/x\"", "a list of words"]),
+      ("transferd:\n  hooks:\n    onFailure: [x]\n", ["line 3", "absolute path"]),
+      ("transferd:\n  hooks: 3\n", ["line 2", "hooks"]),
       ("transferd:\n  certificateAuthorityFile: ca.pem\n", ["absolute path"]),
       ("transferd:\n  certificateAuthorityFile: /none/ca.pem\n", ["/none/ca.pem", "can be read"]),
       ("transferd:\n  maxActive: 3\n  maxActive: 4\n", ["maxActive"]),
@@ -113,7 +129,9 @@ import Testing
     ]
     let loaded = try await load(text, environment: environment, flags: .init(maxActive: 5))
     #expect(loaded.limits.admission == Admission(maxActive: 5, maxPerOrigin: 4))
-    #expect(loaded.historyDays == 3 && loaded.logLevel == .info)
+    #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
+    let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": "/bin/echo,done"]
+    #expect(try await load("", environment: hooks).hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
     await #expect(throws: DaemonConfiguration.Invalid.self) {
       try await load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
     }

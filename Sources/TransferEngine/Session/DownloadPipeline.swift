@@ -123,7 +123,11 @@ struct DownloadPipeline: Sendable {
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
     if !isWhole(course) {
-      try await fetch(&course, request, directory)
+      if request.url.isHTTP {
+        try await fetch(&course, request, directory)
+      } else {
+        try await fetchRemote(&course, request, directory)
+      }
     }
     if Task.isCancelled { throw .cancelled }
     return try await finish(&course, directory)
@@ -227,14 +231,14 @@ struct DownloadPipeline: Sendable {
   }
 
   /// One hop: runs the transfer with its checkpoints beside it, and takes over what it left.
-  private func transfer(
+  func transfer(
     _ course: inout Course, _ request: TransferRequest, _ directory: Directory, _ question: RangeQuestion,
     _ isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver {
     await core.waitWhileSuspended()
     let id = TransferID()
     let core = core
-    let loop = session.loop
+    let loop = try session.performer(for: request.url)
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
@@ -246,7 +250,8 @@ struct DownloadPipeline: Sendable {
       Task { await loop.cancel(id) }
     }
     session.notify(core.id, .send(request))
-    let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    var wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    wire.remote?.operation = .read(from: question.start)
     checkpoints.attach(receiver)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     await checkpoints.finish()

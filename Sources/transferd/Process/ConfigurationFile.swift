@@ -50,8 +50,9 @@ struct ConfigurationFile: Equatable, Sendable {
   /// - Parameter section: what the names of its keys begin with: `""`, or the section's name and a point.
   private mutating func readSection(_ section: String, _ node: Node) throws(DaemonConfiguration.Invalid) {
     if Self.isNothing(node) { return }
+    let title = (section.isEmpty ? Self.section : String(section.dropLast())) + ":"
     guard let mapping = node.mapping else {
-      throw fault("the keys of \(Self.section):\(section) are missing; each stands on a line of its own", at: node)
+      throw fault("the keys of \(title) are missing; each stands on a line of its own", at: node)
     }
     for (name, value) in mapping {
       let key = section + (name.string ?? "")
@@ -62,8 +63,7 @@ struct ConfigurationFile: Equatable, Sendable {
         try readSection(key + ".", value)
       } else {
         let known = ConfigurationKey.names(in: section).joined(separator: ", ")
-        throw fault(
-          "there is no key \(Self.shown(name)) below \(Self.section):\(section); the keys are \(known)", at: name)
+        throw fault("there is no key \(Self.shown(name)) below \(title); the keys are \(known)", at: name)
       }
     }
   }

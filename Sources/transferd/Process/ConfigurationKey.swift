@@ -10,6 +10,8 @@ struct ConfigurationKey: Sendable {
   let name: String
   /// For people, after "must be".
   let allowed: String
+  /// Takes several words, not one value.
+  var isList = false
   private let take: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
 
   static let all: [ConfigurationKey] = [
@@ -22,6 +24,9 @@ struct ConfigurationKey: Sendable {
     word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
+    command("hooks.onComplete") { $0.hooks.onComplete = $1 },
+    command("hooks.onFailure") { $0.hooks.onFailure = $1 },
+    duration("hooks.timeout") { $0.hooks.timeout = $1 },
   ]
 
   static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }
@@ -92,6 +97,16 @@ struct ConfigurationKey: Sendable {
     _ name: String, _ allowed: String, _ change: @escaping Change<String>
   ) -> ConfigurationKey {
     scalar(name, allowed, change) { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Words, not a shell's language.
+  private static func command(_ name: String, _ change: @escaping Change<Command>) -> ConfigurationKey {
+    let allowed = "a list of words, the first of them a program's absolute path"
+    return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
+      guard case .list(let words) = value, words.first?.hasPrefix("/") ?? false else { return false }
+      change(&configuration, Command(arguments: words))
+      return true
+    }
   }
 
   private static func scalar<Value>(

@@ -6,13 +6,15 @@ import TransferEngine
 /// What the daemon is told: a YAML file < the environment (`TRANSFERD_…`) < the command line. Read again at SIGHUP.
 struct DaemonConfiguration: Equatable, Sendable {
   var limits = Scheduler.Limits()
-  var logLevel = Logger.Level.info
+  var logLevel = Logger.Level.notice
   /// How long the history of ended jobs is kept; 0: for ever.
   var historyDays = 90
   /// A PEM bundle instead of the system's roots.
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
+  /// Commands that are told of a job's end.
+  var hooks = HookConfiguration()
 
   /// What stands on the command line.
   struct Flags: Equatable, Sendable {
@@ -56,13 +58,19 @@ struct DaemonConfiguration: Equatable, Sendable {
     let reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment))
       .scoped(to: "transferd")
     for key in ConfigurationKey.all {
-      // An empty variable is how shells and unit files unset one.
-      guard let text = reader.string(forKey: ConfigKey(key.name)), !text.isEmpty else { continue }
+      guard let value = Self.value(of: key, in: reader) else { continue }
       do {
-        try key.apply(.scalar(text), to: &self)
+        try key.apply(value, to: &self)
       } catch {
         throw Invalid(description: "cannot use the variable \(key.variable): \(error)")
       }
     }
+  }
+
+  /// An empty variable is how shells and unit files unset one. The words of a list are parted by commas.
+  private static func value(of key: ConfigurationKey, in reader: ConfigReader) -> ConfigurationFile.Value? {
+    let name = ConfigKey(key.name)
+    guard let text = reader.string(forKey: name), !text.isEmpty else { return nil }
+    return key.isList ? .list(reader.stringArray(forKey: name) ?? []) : .scalar(text)
   }
 }

@@ -9,10 +9,13 @@ extension Recovery {
   static func perform(in store: Store, logger: Logger, now: Date) async throws {
     for record in try await store.running() {
       let path = record.spec.destination
-      let found = Recovery(
-        finishing: record.finishing,
-        atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
-        atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+      let found =
+        record.job.kind == .upload
+        ? Recovery(crashes: record.crashes)
+        : Recovery(
+          finishing: record.finishing,
+          atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
+          atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
       let settlement = settlement(found, record)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
@@ -22,6 +25,11 @@ extension Recovery {
 
   /// Within one boot the part file tells how far the job came. One that came further is no job that ends daemons.
   private static func noteProgress(in settlement: inout Settlement, _ record: JobRecord) {
+    guard record.job.kind == .download else {
+      // What the server acknowledged is in the row, and has set the count of crashes back.
+      settlement.crashed = true
+      return
+    }
     let bytes = record.resumeData.flatMap { ResumeData($0) }.flatMap(PartialFiles.usableBytes)
     settlement.bytesDone = bytes ?? 0
     settlement.resetAttempts = settlement.bytesDone > record.job.bytesDone
@@ -61,7 +69,7 @@ extension Recovery {
   /// A disk that refuses is no reason not to start: the job tries again, like one whose attempt came so far.
   private static func complete(_ settlement: inout Settlement, _ record: JobRecord) {
     let part = JobRunner.partialName(of: record)
-    JobRunner.removePartFile(of: record)
+    JobRunner.removeDownload(of: record)
     do throws(TransferError) {
       try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
       settlement.event = .complete

@@ -1,0 +1,157 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// Names and values of a request.
+public typealias Parameters = [String: any Sendable]
+
+/// Puts parameters into a request: Alamofire's `ParameterEncoding`.
+public protocol ParameterEncoding: Sendable {
+  /// The request with the parameters; unchanged where they are `nil`.
+  func encode(_ request: TransferRequest, with parameters: Parameters?) throws -> TransferRequest
+}
+
+/// Names and values in the URL's query or in a body of type `application/x-www-form-urlencoded; charset=utf-8`.
+///
+/// Arrays become `key[]=a&key[]=b`, nested dictionaries `key[sub]=value`. Keys are sorted, in nested dictionaries too.
+/// Percent-encoded is all but letters, digits and `-._~?/` (RFC 3986). A `nil` leaves its key out. `Data` is sent as Base64,
+/// whole floating-point numbers without `.0`.
+public struct URLEncoding: ParameterEncoding {
+  /// Where the encoded parameters go.
+  public enum Destination: Sendable {
+    /// Into the query for GET, HEAD and DELETE, into the body for every other method.
+    case methodDependent
+    case queryString
+    case httpBody
+
+    func encodesParametersInURL(for method: HTTPRequest.Method) -> Bool {
+      switch self {
+      case .methodDependent: [.get, .head, .delete].contains(method)
+      case .queryString: true
+      case .httpBody: false
+      }
+    }
+  }
+
+  /// What the key of an array's item looks like.
+  public enum ArrayEncoding: Sendable {
+    /// `key[]`
+    case brackets
+    /// `key`
+    case noBrackets
+    /// `key[0]`
+    case indexInBrackets
+    case custom(@Sendable (_ key: String, _ index: Int) -> String)
+
+    func encode(key: String, atIndex index: Int) -> String {
+      switch self {
+      case .brackets: "\(key)[]"
+      case .noBrackets: key
+      case .indexInBrackets: "\(key)[\(index)]"
+      case .custom(let name): name(key, index)
+      }
+    }
+  }
+
+  public enum BoolEncoding: Sendable {
+    /// `1` and `0`
+    case numeric
+    /// `true` and `false`
+    case literal
+
+    func encode(value: Bool) -> String {
+      switch self {
+      case .numeric: value ? "1" : "0"
+      case .literal: value ? "true" : "false"
+      }
+    }
+  }
+
+  public static var `default`: URLEncoding { URLEncoding() }
+  public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
+  public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
+
+  public let destination: Destination
+  public let arrayEncoding: ArrayEncoding
+  public let boolEncoding: BoolEncoding
+
+  public init(
+    destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
+    boolEncoding: BoolEncoding = .numeric
+  ) {
+    self.destination = destination
+    self.arrayEncoding = arrayEncoding
+    self.boolEncoding = boolEncoding
+  }
+
+  /// What the URL has as a query stays, before the new names. Content-Type is set for a body unless the request has one.
+  public func encode(
+    _ request: TransferRequest, with parameters: Parameters?
+  ) throws(TransferError) -> TransferRequest {
+    guard let parameters else { return request }
+    var request = request
+    let query = parameters.sorted { $0.key < $1.key }
+      .flatMap { components($0.key, ParameterValue($0.value)) }.map { "\($0)=\($1)" }.joined(separator: "&")
+    if destination.encodesParametersInURL(for: request.method) {
+      request.url = try request.url.appending(query: query)
+    } else {
+      request.setBody(Data(query.utf8), type: MediaTypes.form)
+    }
+    return request
+  }
+
+  /// The names and values, encoded, that one parameter becomes.
+  public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
+    components(key, ParameterValue(value))
+  }
+
+  /// Percent-encoded for the name or value of a query.
+  public func escape(_ string: String) -> String { string.percentEncoded(allowing: .afURLQueryAllowed) }
+
+  private func components(_ key: String, _ value: ParameterValue) -> [(String, String)] {
+    func one(_ text: String) -> [(String, String)] { [(escape(key), escape(text))] }
+    switch value {
+    case .null: return []
+    case .bool(let value): return one(boolEncoding.encode(value: value))
+    case .integer(let value): return one("\(value)")
+    case .unsigned(let value): return one("\(value)")
+    case .float(let value): return one(Self.text(value))
+    case .double(let value): return one(Self.text(value))
+    case .string(let value), .other(let value, _): return one(value)
+    case .date(let value): return one("\(value)")
+    case .data(let value): return one(value.base64EncodedString())
+    case .array(let items):
+      return items.enumerated().flatMap { components(arrayEncoding.encode(key: key, atIndex: $0.offset), $0.element) }
+    case .dictionary(let entries):
+      return entries.sorted { $0.key < $1.key }.flatMap { components("\(key)[\($0.key)]", $0.value) }
+    }
+  }
+
+  /// As `NSNumber` writes it: `1`, not `1.0`.
+  private static func text(_ number: some CustomStringConvertible) -> String {
+    let text = number.description
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+}
+
+/// The media types that encodings set.
+enum MediaTypes {
+  static let form = "application/x-www-form-urlencoded; charset=utf-8"
+  static let json = "application/json"
+  static let propertyList = "application/x-plist"
+}
+
+extension TransferRequest {
+  /// A body, and its Content-Type unless the request has one.
+  mutating func setBody(_ data: Data, type: String) {
+    if headers[.contentType] == nil { headers[.contentType] = type }
+    body = .data(data)
+  }
+}
+
+extension ParameterEncoding where Self == URLEncoding {
+  public static var urlEncoding: URLEncoding { URLEncoding() }
+}
+
+extension ParameterEncoding where Self == JSONEncoding {
+  public static var json: JSONEncoding { JSONEncoding() }
+}

@@ -1,0 +1,146 @@
+public import FoundationEssentials
+import Glibc
+public import HTTPTypes
+
+/// A body of type `multipart/form-data` (RFC 7578), put together part by part: Alamofire's form of this name.
+///
+/// Files are not read when they are appended, only looked at: the form is a list of segments that is sent in constant
+/// memory, whatever its size. What cannot be appended is remembered, and thrown by whatever asks for the whole form.
+/// Not `Sendable`: it is filled in one place and then turned into a `RequestBody`, which is.
+public final class MultipartFormData {
+  /// What separates the parts. An upload that goes on later must give the same one again.
+  public let boundary: String
+
+  /// `multipart/form-data; boundary=…`
+  public var contentType: String { "multipart/form-data; boundary=\(MultipartFormat.parameter(boundary))" }
+
+  /// Bytes of the parts' contents, without heads and boundaries. `encodedLength` has all.
+  public var contentLength: Int64 { parts.reduce(0) { $0 + $1.content.reduce(0) { $0 + $1.count } } }
+
+  private struct Part {
+    /// Lines, each with its end.
+    var head: String
+    var content: [BodySegment]
+  }
+
+  private var parts: [Part] = []
+  private var failure: TransferError.MultipartFailure?
+
+  /// - Parameter boundary: 1 to 70 of the characters of RFC 2046 §5.1.1; by default 128 random bits, so that no content
+  ///   holds it.
+  public init(boundary: String? = nil) {
+    self.boundary = boundary ?? MultipartFormat.randomBoundary()
+    if !MultipartFormat.isValid(self.boundary) { failure = .invalidBoundary(self.boundary) }
+  }
+
+  /// - Parameters:
+  ///   - name: the field's.
+  ///   - fileName: what the server is told that the file is called; `nil`: it is no file.
+  ///   - mimeType: `nil` for none, which means text (RFC 7578 §4.4).
+  public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
+    let head = MultipartFormat.head(name: name, fileName: fileName, mimeType: mimeType)
+    parts.append(Part(head: head, content: [.data(data)]))
+  }
+
+  /// A file under its own name, with the media type that its extension stands for (`application/octet-stream` where it
+  /// stands for none).
+  public func append(_ fileURL: URL, withName name: String) {
+    let fileName = fileURL.lastPathComponent
+    guard !fileName.isEmpty, fileName != "/", fileName != ".", fileName != ".." else {
+      return fail(.bodyPartFilenameInvalid(in: fileURL.path))
+    }
+    append(fileURL, withName: name, fileName: fileName, mimeType: MediaTypeTable.mediaType(forFileName: fileName))
+  }
+
+  /// A file. Its size is taken now; it must not become shorter until it has been sent.
+  public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
+    guard fileURL.isFileURL else { return fail(.bodyPartURLInvalid(url: fileURL.scheme ?? "what has no scheme")) }
+    let path = fileURL.path
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      return fail(.bodyPartFileNotReachable(at: path, reason: String(cString: strerror(errno))))
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else { return fail(.bodyPartFileIsDirectory(at: path)) }
+    let head = MultipartFormat.head(name: name, fileName: fileName, mimeType: mimeType)
+    parts.append(Part(head: head, content: [.file(path: path, range: 0..<Int64(status.st_size))]))
+  }
+
+  /// A part with fields of its own, made of any segments. Content-Disposition with a name is the caller's duty.
+  public func append(_ content: [BodySegment], headers: HTTPFields) {
+    parts.append(Part(head: headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined(), content: content))
+  }
+
+  func fail(_ failure: TransferError.MultipartFailure) {
+    // The first reason is the one to be told.
+    self.failure = self.failure ?? failure
+  }
+
+  /// The whole form, to be sent in constant memory.
+  /// - Throws: `.multipart`, for the first part that could not be appended.
+  public func segments() throws(TransferError) -> [BodySegment] {
+    if let failure { throw .multipart(failure) }
+    guard !parts.isEmpty else { return [] }
+    var segments: [BodySegment] = []
+    var text = "--\(boundary)\r\n"
+    for part in parts {
+      text += part.head + "\r\n"
+      segments.append(.data(Data(text.utf8)))
+      segments += part.content
+      text = "\r\n--\(boundary)\r\n"
+    }
+    segments.append(.data(Data("\r\n--\(boundary)--\r\n".utf8)))
+    return segments
+  }
+
+  /// The whole form as a request's body. A form without parts is empty.
+  public func requestBody() throws(TransferError) -> RequestBody { .segments(try segments()) }
+
+  /// Bytes of the whole form: what Content-Length will say.
+  public func encodedLength() throws(TransferError) -> Int64 { try segments().reduce(0) { $0 + $1.count } }
+
+  /// The whole form in memory. Blocks while files are read.
+  /// - Throws: `.multipart`, or `.file` where a file cannot be read or became shorter.
+  public func encode() throws(TransferError) -> Data {
+    var data = Data()
+    try forEachPiece { piece throws(TransferError) in data.append(contentsOf: piece) }
+    return data
+  }
+
+  /// The whole form as a new file, mode 0600, of which nothing stays when it fails. Blocks.
+  /// - Throws: `.multipart(.outputStreamFileAlreadyExists)` where the name is taken.
+  public func writeEncodedData(to fileURL: URL) throws(TransferError) {
+    guard fileURL.isFileURL else { throw .multipart(.bodyPartURLInvalid(url: fileURL.scheme ?? "what has no scheme")) }
+    let path = fileURL.path
+    _ = try segments()
+    let descriptor = MultipartFormat.create(path)
+    guard descriptor >= 0 else {
+      if errno == EEXIST { throw .multipart(.outputStreamFileAlreadyExists(at: path)) }
+      throw .file(.system("cannot write the form to \(path)", errno: errno))
+    }
+    defer { close(descriptor) }
+    do throws(TransferError) {
+      try forEachPiece { piece throws(TransferError) in
+        guard MultipartFormat.writeAll(piece, to: descriptor) else {
+          throw .file(.system("cannot write the form to \(path)", errno: errno))
+        }
+      }
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  private func forEachPiece(
+    _ take: (UnsafeRawBufferPointer) throws(TransferError) -> Void
+  ) throws(TransferError) {
+    let reader = try BodyReader(.segments(segments()))
+    defer { reader.close() }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
+    defer { buffer.deallocate() }
+    while true {
+      let count = try reader.read(into: buffer)
+      guard count > 0 else { return }
+      try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+}

@@ -1,0 +1,68 @@
+public import FoundationEssentials
+
+/// A property list of any shape, as a value.
+public enum PropertyListValue: Sendable, Hashable {
+  case bool(Bool)
+  /// A number that is whole and fits; `<real>1</real>` is read as one too.
+  case integer(Int64)
+  case real(Double)
+  case string(String)
+  case date(Date)
+  case data(Data)
+  case array([PropertyListValue])
+  case dictionary([String: PropertyListValue])
+}
+
+extension PropertyListValue {
+  /// `nil` where this is no dictionary, or has no such key.
+  public subscript(key: String) -> PropertyListValue? {
+    if case .dictionary(let entries) = self { entries[key] } else { nil }
+  }
+
+  /// `nil` where this is no array, or is shorter.
+  public subscript(index: Int) -> PropertyListValue? {
+    if case .array(let items) = self, items.indices.contains(index) { items[index] } else { nil }
+  }
+}
+
+extension PropertyListValue: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .real(value)
+    } else if let value = try? container.decode(Date.self) {
+      self = .date(value)
+    } else if let value = try? container.decode(Data.self) {
+      self = .data(value)
+    } else if let keyed = try? decoder.container(keyedBy: AnyKey.self) {
+      var entries: [String: PropertyListValue] = [:]
+      for key in keyed.allKeys { entries[key.stringValue] = try keyed.decode(PropertyListValue.self, forKey: key) }
+      self = .dictionary(entries)
+    } else {
+      var items = try decoder.unkeyedContainer()
+      var values: [PropertyListValue] = []
+      while !items.isAtEnd { values.append(try items.decode(PropertyListValue.self)) }
+      self = .array(values)
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .real(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .date(let value): try container.encode(value)
+    case .data(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .dictionary(let value): try container.encode(value)
+    }
+  }
+}
