@@ -46,6 +46,19 @@ import TransferAPI
     #expect(pick(&waiting, capacity: { $0 == "a" ? 0 : 1 }) == [2])
   }
 
+  @Test("of those that wait for a probed origin each has its turn")
+  func turns() {
+    for (last, next) in [(0, 1), (1, 3), (2, 3), (4, 5), (5, 1), (9, 1)] {
+      var waiting = window("a", "b", "a", "b", "a")
+      let picked = admission.pick(
+        from: &waiting, load: .init(), capacity: { $0 == "a" ? 1 : .max }, lastProbes: ["a": JobID(Int64(last))])
+      #expect(picked.map(\.rawValue).sorted() == [next, 2, 4].sorted().map(Int64.init), "after \(last)")
+    }
+    var none = window("b")
+    #expect(
+      admission.pick(from: &none, load: .init(), capacity: { _ in .max }, lastProbes: ["a": JobID(7)]) == [JobID(1)])
+  }
+
   @Test("saturated origins are named")
   func saturated() {
     var load = Admission.Load()

@@ -23,6 +23,7 @@ import TransferEngine
     var generator: SystemRandomNumberGenerator = .init()
     let admission = Admission(maxActive: 16, maxPerOrigin: 8)
     let maximumAttempts = 20
+    var mostAttempts: Int { jobs.map(\.attempt).max() ?? 0 }
     static let origin = "http://h:80"
 
     init(jobs count: Int) {
@@ -37,7 +38,8 @@ import TransferEngine
         .map { Candidate(id: JobID(Int64($0)), origin: Self.origin, priority: 0) }
       guard !governor.isBlocked(Self.origin, now: now) else { return 0 }
       let capacity = governor.capacity(of: Self.origin, now: now)
-      let picked = admission.pick(from: &window, load: .init()) { _ in capacity }
+      let picked = admission.pick(
+        from: &window, load: .init(), capacity: { _ in capacity }, lastProbes: governor.lastProbes(now: now))
       for id in picked { attempt(Int(id.rawValue), isReachable: isReachable) }
       return picked.count
     }
@@ -49,7 +51,7 @@ import TransferEngine
         jobs[index].isDone = true
         return
       }
-      governor.failed(Self.origin, now: now)
+      governor.failed(Self.origin, by: JobID(Int64(index)), now: now)
       jobs[index].hasFailed = jobs[index].attempt >= maximumAttempts
       let delay = AttemptVerdict.policy.delay(
         forAttempt: jobs[index].attempt, retryAfter: nil, using: &generator)
@@ -57,27 +59,40 @@ import TransferEngine
     }
   }
 
-  @Test("an hour without network fails none of 200 jobs, storms nobody, and ends soon after", arguments: 0..<5)
-  func hour(_ run: Int) {
+  @Test(
+    "a night without network fails none of 200 jobs, storms nobody, and ends soon after", arguments: [3600, 8 * 3600])
+  func outage(_ length: Int) {
     var world = World(jobs: 200)
     var early = 0
     var late = 0
-    for second in 0..<3600 {
+    for second in 0..<length {
       let attempts = world.second(isReachable: false)
       if second < 120 { early += attempts } else { late += attempts }
     }
+    // The tries of the first few were once spent for all: some failed within the hour.
     #expect(!world.jobs.contains { $0.hasFailed })
-    // After the first two minutes one job probes every half minute.
-    #expect(late <= 3480 / Int(OriginGovernor.probeInterval) + 2, "\(late)")
-    // Before, 8 at a time as ever, each by its own growing delays.
-    #expect(early <= 200 * 8, "\(early)")
-    #expect((world.jobs.map(\.attempt).max() ?? 0) < world.maximumAttempts)
+    #expect(world.mostAttempts < world.maximumAttempts, "\(world.mostAttempts)")
+    // In the first minutes 8 at a time as ever, each by its own growing delays; then one job probes every half minute.
+    #expect(early <= 200 * 10, "\(early)")
+    #expect(late <= length / Int(OriginGovernor.probeInterval) + 2, "\(late)")
     var seconds = 0
     while world.jobs.contains(where: { !$0.isDone }), seconds < 3600 {
       _ = world.second(isReachable: true)
       seconds += 1
     }
-    // The longest wait of a job's own is five minutes.
+    // Nobody waits longer than its own delay: five minutes.
     #expect(seconds < 400, "\(seconds) s")
+  }
+
+  @Test("a single job at a server that is gone fails by its own twenty tries, not sooner than they take")
+  func alone() {
+    var world = World(jobs: 1)
+    var seconds = 0
+    while !world.jobs[0].hasFailed, seconds < 86_400 {
+      _ = world.second(isReachable: false)
+      seconds += 1
+    }
+    #expect(world.jobs[0].hasFailed && world.jobs[0].attempt == 20)
+    #expect(seconds > 300, "\(seconds) s")
   }
 }

@@ -26,14 +26,22 @@ struct Admission: Equatable, Sendable {
   }
 
   /// Takes from the window, in its order, what fits, and leaves the rest.
-  /// - Parameter capacity: the most an origin may have now; what the governor allows.
+  /// - Parameters:
+  ///   - capacity: the most an origin may have now; what the governor allows.
+  ///   - lastProbes: of each origin that is only probed, the job that has done so last. The next one by id does it now: in
+  ///     an outage the tries of all are spent evenly, not those of the first few.
   func pick(
-    from window: inout [Candidate], load: Load, capacity: (String) -> Int
+    from window: inout [Candidate], load: Load, capacity: (String) -> Int, lastProbes: [String: JobID] = [:]
   ) -> [JobID] {
     var load = load
+    let turns = lastProbes.reduce(into: [String: JobID]()) { turns, probe in
+      let ids = window.lazy.filter { $0.origin == probe.key }.map(\.id)
+      turns[probe.key] = ids.filter { $0 > probe.value }.min() ?? ids.min()
+    }
     var picked: [JobID] = []
     window.removeAll { candidate in
       guard load.total < maxActive else { return false }
+      if let turn = turns[candidate.origin], turn != candidate.id { return false }
       let limit = min(maxPerOrigin, capacity(candidate.origin))
       guard load.perOrigin[candidate.origin, default: 0] < limit else { return false }
       load.add(candidate.origin)

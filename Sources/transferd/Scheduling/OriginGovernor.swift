@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Store
+import TransferAPI
 
 /// Holds jobs back from servers that asked for it, or that are gone. Pure: the clock is passed in.
 ///
@@ -11,6 +12,8 @@ struct OriginGovernor: Sendable {
     var failures = 0
     var failingSince: Date?
     var blockedUntil: Date?
+    /// The job whose connection failed last.
+    var lastProbe: JobID?
   }
 
   /// Failures in a row, over at least `patience`, after which an origin counts as gone.
@@ -49,6 +52,11 @@ struct OriginGovernor: Sendable {
     return isGone(origin, now: now) ? 1 : .max
   }
 
+  /// The origins that are gone, each with the job that has found it so last.
+  func lastProbes(now: Date) -> [String: JobID] {
+    origins.compactMapValues { isGone($0, now: now) ? $0.lastProbe : nil }
+  }
+
   /// When the next closed origin opens.
   func nextOpening(after now: Date) -> Date? {
     origins.values.compactMap(\.blockedUntil).filter { $0 > now }.min()
@@ -78,8 +86,9 @@ struct OriginGovernor: Sendable {
   }
 
   /// No connection came about.
-  mutating func failed(_ name: String, now: Date) {
+  mutating func failed(_ name: String, by job: JobID? = nil, now: Date) {
     var origin = origins[name] ?? Origin()
+    origin.lastProbe = job
     origin.failures += 1
     origin.failingSince = origin.failingSince ?? now
     if isGone(origin, now: now) { origin.blockedUntil = now.addingTimeInterval(Self.probeInterval) }

@@ -145,8 +145,13 @@ actor Scheduler {
       return []
     }
     let capacity = { [governor] name in governor.capacity(of: name, now: now) }
+    let probes = governor.lastProbes(now: now)
     // What is new may come before what the window holds.
-    var picked = isWindowStale ? [] : limits.admission.pick(from: &window, load: load, capacity: capacity)
+    var picked =
+      isWindowStale
+      ? []
+      : limits.admission.pick(
+        from: &window, load: load, capacity: capacity, lastProbes: probes)
     if picked.isEmpty {
       let excluded = limits.admission.saturated(load, capacity: capacity).union(governor.blocked(now: now))
       guard isWindowStale || barren != excluded else { return [] }
@@ -156,7 +161,8 @@ actor Scheduler {
       barren = found.isEmpty ? excluded : nil
       window = (window + found).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
       try await planAlarm()
-      picked = limits.admission.pick(from: &window, load: load, capacity: capacity)
+      picked = limits.admission.pick(
+        from: &window, load: load, capacity: capacity, lastProbes: probes)
     }
     // A job whose last attempt is still being told to the store may be waiting again already: it begins when that is
     // done, for one job has one attempt.
@@ -240,7 +246,7 @@ actor Scheduler {
       return
     }
     if error.isConnectionFailure {
-      governor.failed(origin, now: now)
+      governor.failed(origin, by: record.job.id, now: now)
     } else if response.head != nil {
       governor.answered(origin, now: now)
     }
