@@ -22,13 +22,18 @@ final class UnixClient {
 
   func send(_ text: String) { send(Data(text.utf8)) }
 
-  /// As much as the daemon takes before it closes the connection.
+  /// As much as the daemon takes before it closes the connection, or stops taking for a second.
   func send(_ data: Data) {
     var rest = data[...]
     while !rest.isEmpty {
       // MSG_NOSIGNAL: the daemon may have closed its end.
       let count = rest.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      }
+      if count < 0, errno == EAGAIN {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard Glibc.poll(&entry, 1, 1000) > 0 else { return }
+        continue
       }
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
@@ -66,6 +71,17 @@ extension Daemon {
       let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
       let ticks = (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
       return .milliseconds(ticks * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+  }
+
+  /// Suspends until the daemon computes next to nothing for a second; one that spins never does.
+  func waitUntilQuiet(timeout: Duration = .seconds(60)) async throws {
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      let start = try computed
+      try await Task.sleep(for: .seconds(1))
+      if try computed - start < .milliseconds(100) { return }
+      guard .now < deadline else { throw TestSupportError.timedOut("a daemon that has nothing to do", after: timeout) }
     }
   }
 

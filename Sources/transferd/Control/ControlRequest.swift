@@ -66,6 +66,8 @@ struct ControlRequest: Sendable {
       buffer = try await request.body.collect(upTo: Self.maximumBodyBytes)
     } catch is NIOTooManyBytesError {
       throw Problem(.tooLarge, "the body is larger than \(Self.maximumBodyBytes) bytes")
+    } catch {
+      throw Problem(.invalid, "the body breaks HTTP or was cut off")
     }
     guard buffer.readableBytes > 0 else { throw Problem(.invalid, "the body is empty; it must be a JSON object") }
     do {
@@ -78,6 +80,9 @@ struct ControlRequest: Sendable {
 
 /// Answers in the API's forms.
 enum Reply {
+  /// Streams are written in pieces of about this size: a client that does not read holds one of them in memory.
+  static let pieceBytes = 1 << 16
+
   static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) throws
     -> Response
   {

@@ -44,16 +44,26 @@ extension Handlers {
     var cursor = since
     var left = limit
     while left > 0 {
-      let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: min(500, left))
-      guard let last = events.last else { return }
-      cursor = last.seq
-      var buffer = ByteBuffer()
-      for event in try await filter.matching(events, daemon.store).prefix(left) {
-        buffer.writeData(try Reply.line(event))
-        left -= 1
-      }
-      try await writer.write(buffer)
+      let (page, last) = try await history(after: cursor, &left, &filter, daemon)
+      guard let last else { return }
+      cursor = last
+      try await writer.write(page)
     }
+  }
+
+  /// A page of lines, and the number of the last event looked at; `nil` where there is none.
+  private static func history(
+    after cursor: Int64, _ left: inout Int, _ filter: inout EventFilter, _ daemon: DaemonFace
+  ) async throws -> (ByteBuffer, Int64?) {
+    await Turnstile.longAnswers.enter()
+    defer { Turnstile.longAnswers.leave() }
+    var page = ByteBuffer()
+    let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: min(500, left))
+    for event in try await filter.matching(events, daemon.store).prefix(left) {
+      page.writeData(try Reply.line(event))
+      left -= 1
+    }
+    return (page, events.last?.seq)
   }
 }
 
@@ -149,6 +159,8 @@ struct EventStream {
 
   /// - Returns: whether more is there than one piece should hold.
   private mutating func appendNews(to buffer: inout ByteBuffer) async throws -> Bool {
+    await Turnstile.longAnswers.enter()
+    defer { Turnstile.longAnswers.leave() }
     while true {
       let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500)
       guard let last = events.last else { return false }
@@ -159,7 +171,7 @@ struct EventStream {
         buffer.writeString("\n")
       }
       guard events.count == 500 else { return false }
-      guard buffer.readableBytes < 1 << 18 else { return true }
+      guard buffer.readableBytes < Reply.pieceBytes else { return true }
     }
   }
 

@@ -22,19 +22,31 @@ extension Handlers {
       status: .ok, headers: [.contentType: "application/x-ndjson"],
       body: .init { writer in
         var after: JobID?
-        while true {
-          let ids = try await daemon.store.ids(matching: selector, after: after, limit: 500)
-          guard let last = ids.last else { break }
-          after = last
-          var buffer = ByteBuffer()
-          for record in try await daemon.store.records(ids) {
-            buffer.writeData(try Reply.line(ExportedJob(request: NewJob(record), state: record.job.state)))
-          }
-          try await writer.write(buffer)
-        }
+        repeat {
+          let page: ByteBuffer
+          (page, after) = try await exported(selector, after: after, daemon)
+          try await writer.write(page)
+        } while after != nil
         try await writer.finish(nil)
       })
   }
+
+  /// A page of lines, and where the next one begins; `nil` on the last.
+  private static func exported(
+    _ selector: JobSelector, after: JobID?, _ daemon: DaemonFace
+  ) async throws -> (ByteBuffer, JobID?) {
+    await Turnstile.longAnswers.enter()
+    defer { Turnstile.longAnswers.leave() }
+    var page = ByteBuffer()
+    let ids = try await daemon.store.ids(matching: selector, after: after, limit: exportPage)
+    for record in try await daemon.store.records(ids) {
+      page.writeData(try Reply.line(ExportedJob(request: NewJob(record), state: record.job.state)))
+    }
+    return (page, ids.count < exportPage ? nil : ids.last)
+  }
+
+  /// Few: a client that does not read holds one page in memory.
+  private static let exportPage = 50
 }
 
 extension NewJob {

@@ -22,6 +22,8 @@ extension Handlers {
     let state = try request.state("state")
     let batch = request.query("batch")
     if let batch, try await !daemon.store.batchExists(batch) { throw Problem(.notFound, "no batch \"\(batch)\"") }
+    await Turnstile.longAnswers.enter()
+    defer { Turnstile.longAnswers.leave() }
     let records: [JobRecord]
     let next: JobID?
     if let ids = try request.ids("ids") {
