@@ -9,7 +9,7 @@ usage() {
 
 # Each word: packages of which any one will do; the first is installed.
 build="libcurl4-openssl-dev libsqlite3-dev pkg-config|pkgconf"
-test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl"
+test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace systemd iproute2 nftables python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl"
 bench="$test aria2 wget2 rclone gcc libc6-dev"
 case ${1-} in
   build) wanted=$build ;;

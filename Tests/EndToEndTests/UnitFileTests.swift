@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// packaging/: what systemd says of our units without running them.
+@Suite("the systemd units") struct UnitFileTests {
+  static let packaging = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("packaging").path
+
+  /// A copy whose program is there: systemd looks.
+  private func unit(_ path: String, in directory: TemporaryDirectory) throws -> String {
+    let text = try String(contentsOfFile: "\(Self.packaging)/\(path)", encoding: .utf8)
+    #expect(text.contains("\nExecStart=/usr/local/bin/transferd "))
+    let program = try BuiltPrograms.path("transferd")
+    return try directory.file(
+      "transferd.service", text: text.replacingOccurrences(of: "/usr/local/bin/transferd", with: program))
+  }
+
+  private func analyze(_ arguments: String...) async throws -> ChildProcess.Result {
+    try await Launch(BuiltPrograms.system("systemd-analyze"), arguments).run(timeout: .seconds(60))
+  }
+
+  @Test("hold no mistake", arguments: ["system", "user"])
+  func verify(_ manager: String) async throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let unit = try unit("\(manager)/transferd.service", in: directory)
+    let result = try await analyze("verify", "--\(manager)", "--man=no", unit)
+    // Units of the machine itself may be at fault; ours may not.
+    let own = (result.stdout + result.stderr).split(separator: "\n").filter { $0.contains("transferd") }
+    #expect(own.isEmpty, "\(own.joined(separator: "\n"))")
+  }
+
+  @Test("the system's leaves next to nothing open: an exposure of 2.0 at most")
+  func security() async throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let unit = try unit("system/transferd.service", in: directory)
+    let result = try await analyze("security", "--offline=true", "--threshold=20", "--no-pager", unit)
+    #expect(result.status == 0, "\(result.stdout.suffix(600))\(result.stderr)")
+  }
+
+  @Test("what may be written to and called in them exists: the options of the program they start")
+  func options() async throws {
+    let help = try await Launch(BuiltPrograms.path("transferd"), ["--help"]).run().stdout
+    for manager in ["system", "user"] {
+      let text = try String(contentsOfFile: "\(Self.packaging)/\(manager)/transferd.service", encoding: .utf8)
+      let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("ExecStart=/") })
+      for word in line.split(separator: " ") where word.hasPrefix("--") { #expect(help.contains(word), "\(word)") }
+    }
+  }
+}
