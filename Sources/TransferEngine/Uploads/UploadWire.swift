@@ -117,6 +117,8 @@ final class UploadWire: Sendable {
   struct Manner: Sendable {
     /// libcurl must not send it a second time by itself, on another connection.
     var isOnce = false
+    /// 307 and 308 lead on; a signed request has to be signed anew for another place, and does without.
+    var followsRedirects = true
     /// Called on the transfer loop's thread for every 1xx answer.
     var interim: (@Sendable (ResponseHead) -> Void)?
     var maximumInterims = 200
@@ -138,7 +140,9 @@ final class UploadWire: Sendable {
     while true {
       await pause()
       let answer = try await transfer(request, body, manner)
-      guard answer.failure == nil, let head = answer.head, head.isRedirect else { return answer }
+      guard manner.followsRedirects, answer.failure == nil, let head = answer.head, head.isRedirect else {
+        return answer
+      }
       guard head.status == 307 || head.status == 308 || request.method == .head || request.method == .get else {
         throw .redirect(
           .refused(
