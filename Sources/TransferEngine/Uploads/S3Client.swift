@@ -115,10 +115,12 @@ struct S3Failure: Sendable, Equatable {
     if code == "NoSuchUpload" { return .upload(.gone) }
     let refusal = head.map(\.refusal)
     guard !code.isEmpty else { return refusal ?? .response(.malformed("an answer that is no XML")) }
+    let passes = refusal?.isTransient == true
+    let isTransient = passes || Self.transientCodes.contains(code)
     return .upload(
       .refused(
-        code: String(code.prefix(80)), message: String(message.prefix(300)), status: head?.status,
-        retryAfter: refusal?.retryAfter,
-        isTransient: Self.transientCodes.contains(code) || refusal?.isTransient == true && (head?.status ?? 0) >= 400))
+        code: String(code.prefix(80)), message: String(message.prefix(300)),
+        // A `RequestTimeout` comes with 400, of which nobody would expect that it passes.
+        status: isTransient && !passes ? nil : head?.status, retryAfter: refusal?.retryAfter, isTransient: isTransient))
   }
 }

@@ -152,7 +152,7 @@ struct S3Parts: Sendable {
   }
 
   static func sha256(
-    _ source: UploadSource, _ range: Range<Int64>
+    _ source: OpenSource, _ range: Range<Int64>
   ) async throws(TransferError) -> (hex: String, base64: String) {
     try await BlockingIO.run { () throws(TransferError) in
       var hash = SHA256()

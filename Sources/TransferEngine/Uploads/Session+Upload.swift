@@ -13,7 +13,11 @@ extension Session {
     let shown = UploadProgressBoard()
     let core = RequestCore<FileUploadResponse>(session: self) { core in
       await UploadPipeline(
-        session: self, core: core, upload: upload, journal: journal, board: UploadBoard { shown.show($0) }
+        session: self, core: core, upload: upload, journal: journal,
+        board: UploadBoard { progress in
+          shown.show(progress)
+          core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
+        }
       ).run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor)
     }
     return FileUploadRequest(core: core, board: shown)

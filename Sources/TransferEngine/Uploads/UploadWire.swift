@@ -126,9 +126,6 @@ final class UploadWire: Sendable {
     var willStart: (@Sendable (TransferID) -> Void)?
   }
 
-  /// Bodies longer than this are asked for first (curl's own threshold for `Expect: 100-continue`).
-  static let expectThreshold: Int64 = 1 << 20
-
   /// Sends a request and follows 307 and 308 (RFC 9110 §15.4.8), for these alone keep the method and the body.
   /// - Throws: `.cancelled`, `.redirect`.
   func send(
@@ -149,7 +146,10 @@ final class UploadWire: Sendable {
             to: head.headers[.location].flatMap { try? request.url.resolving($0).origin } ?? "another place",
             reason: "a \(head.status) says nothing of sending the file there"))
       }
-      guard let next = try await session.redirected(request, head, hops: hops, id: id) else { return answer }
+      guard
+        let next = try await session.redirected(
+          request, head, hops: hops, id: id, handler: session.redirectHandler)
+      else { return answer }
       request = next
       hops += 1
     }
@@ -169,7 +169,6 @@ final class UploadWire: Sendable {
     session.notify(id, .send(request))
     var wire = session.wireRequest(request)
     wire.upload = body
-    wire.expectsContinue = (body?.size ?? 0) > Self.expectThreshold
     wire.needsFreshConnection = manner.isOnce
     wire.maximumInterimResponses = manner.maximumInterims
     let receiver = UploadReceiver(interim: manner.interim)

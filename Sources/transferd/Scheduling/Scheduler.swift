@@ -144,7 +144,7 @@ actor Scheduler {
       Task { await self.run(record, request) }
     } catch {
       active[id] = entry
-      let response = DownloadResponse(failing: error)
+      let response = FileResponse(failing: error)
       Task { await self.end(record, response) }
     }
   }
@@ -167,7 +167,7 @@ actor Scheduler {
 
   // MARK: Ending attempts
 
-  private func end(_ record: JobRecord, _ response: DownloadResponse) async {
+  private func end(_ record: JobRecord, _ response: FileResponse) async {
     let id = record.job.id
     var generator = SystemRandomNumberGenerator()
     let now = Date()
@@ -187,7 +187,7 @@ actor Scheduler {
 
   /// Keeps the books of the origin, and lets its wish decide when the job is tried again.
   private func note(
-    _ response: DownloadResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
+    _ response: FileResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
   ) async {
     let origin = record.spec.origin
     if verdict.settlement.event == .postpone {
