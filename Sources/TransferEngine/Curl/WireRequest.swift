@@ -12,8 +12,6 @@ struct WireRequest: Sendable {
   var credential: HTTPCredential?
   /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
   var upload: UploadBody?
-  /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
-  var expectsContinue = false
   /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
   var needsFreshConnection = false
   /// The user name and password, for protocols that know nothing else.
@@ -58,6 +56,8 @@ public enum RequestBody: Sendable {
   case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
+  /// What an asynchronous sequence brings, sent once, in chunks.
+  case stream(BodyPipe)
   /// These, one after the other, as one body: what a form of any size is in constant memory.
   case segments([BodySegment])
 }

@@ -35,7 +35,7 @@ enum AttemptRequest: Sendable {
 
 /// How an attempt ended, either way.
 enum AttemptResponse: Sendable {
-  case download(DownloadResponse)
+  case download(FileResponse)
   case upload(FileUploadResponse)
 
   var error: TransferError? {

@@ -25,13 +25,11 @@ final class DownloadRoom: Sendable {
   func download(
     _ request: TransferRequest, session: Session? = nil, to path: String? = nil, options: DownloadOptions = [],
     resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,
-    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil,
-    validations: [Validation] = []
+    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil
   ) throws -> DownloadRequest {
     (session ?? self.session).download(
       request, to: try DownloadDestination(path: path ?? self.path), options: options, resumingWith: data,
-      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor,
-      validations: validations)
+      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor)
   }
 
   func download(

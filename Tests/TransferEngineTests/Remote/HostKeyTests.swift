@@ -10,7 +10,7 @@ import Testing
 
   private func download(
     _ server: SSHServer, _ change: (inout SSHConfiguration) -> Void
-  ) async throws -> DownloadResponse {
+  ) async throws -> FileResponse {
     let room = try DownloadRoom.ssh(server, change)
     try Self.payload.write(to: server.root + "/a")
     return try await room.download(.to(server.url("sftp", server.root + "/a"))).response()
