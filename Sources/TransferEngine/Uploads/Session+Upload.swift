@@ -44,7 +44,8 @@ extension Session {
   /// The way that an upload has taken, whatever it would take now.
   private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
     switch progress {
-    case .posting, .temporary: PlainUpload(form: nil)
+    case .posting: PlainUpload(form: nil)
+    case .temporary: WebDAVUpload()
     case .s3: s3(upload)
     case .resumable: ResumableUpload()
     case .tus: tus(upload)
@@ -74,7 +75,8 @@ extension Session {
     case .form(let options): return PlainUpload(form: options)
     case .resumable: return ResumableUpload()
     case .s3: return s3(upload)
-    case .webDAV, .remoteFile:
+    case .webDAV: return WebDAVUpload()
+    case .remoteFile:
       throw .upload(.unsupported("this protocol is not there"))
     }
   }
