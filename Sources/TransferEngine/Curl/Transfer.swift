@@ -11,10 +11,13 @@ final class Transfer {
   let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
+  var currentHead: ResponseHead? { head }
   var verdict = HeadVerdict.takeBody
   /// The head may be a challenge that libcurl answers; the receiver has not seen it.
   private var isHeadHeld = false
   private var droppedBytes = 0
+  /// Undoes the body's coding; there from the first byte on.
+  var decoder: ContentDecoder?
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
   var isStopped = false
@@ -60,7 +63,6 @@ final class Transfer {
     }
     if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
@@ -110,6 +112,7 @@ final class Transfer {
     if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
+    if code == CURLE_OK { finishDecoding() }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -172,7 +175,7 @@ final class Transfer {
       return bytes.count
     }
     do throws(TransferError) {
-      switch try receiver.receive(bytes) {
+      switch try takeBody(bytes) {
       case .taken: return bytes.count
       case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
