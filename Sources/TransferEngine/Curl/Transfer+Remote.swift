@@ -39,7 +39,7 @@ extension Transfer {
     handle.set(CURLOPT_SSH_HOSTKEYDATA, context)
     handle.setHostKeyCheck(CurlCallbacks.hostKey)
     if let path = check.hintPath { handle.set(CURLOPT_SSH_KNOWNHOSTS, path) }
-    let credentials = request.credentials ?? Credentials(username: LocalUser.name, password: "")
+    let credentials = request.credential?.credentials ?? Credentials(username: LocalUser.name, password: "")
     handle.set(CURLOPT_USERNAME, credentials.username)
     handle.set(CURLOPT_PASSWORD, credentials.password)
     // A way that is not meant must not be named: libcurl would try key files of its own choice.
@@ -99,7 +99,7 @@ extension Transfer {
 
   func remoteOutcome(_ code: CURLcode) -> TransferOutcome {
     guard let remote else { return .cancelled }
-    let metrics = TransferMetrics(of: handle)
+    let metrics = TransferMetrics(of: handle, tls: tls)
     // An empty file brings no bytes that the facts could precede.
     if failure == nil, code == CURLE_OK {
       if remote.isAwaitingFacts { receiveFacts() }
@@ -208,7 +208,7 @@ final class RemoteTransferState {
 
   /// The FTP reply that a failure is about or, without one, what libcurl says.
   func reply(status: Int) -> String {
-    if status >= 400, !lastReply.isEmpty { return lastReply }
+    if status >= 400 || lastReply.hasPrefix("421"), !lastReply.isEmpty { return lastReply }
     return RemoteErrors.printable(String(cString: message))
   }
 

@@ -21,7 +21,7 @@ final class Transfer {
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
   var isStopped = false
-  var reader: BodyReader?
+  var reader: (any BodyReading)?
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
@@ -61,7 +61,10 @@ final class Transfer {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
       handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))
     }
-    if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
+    if let rate = request.limitRate {
+      handle.set(request.upload == nil ? CURLOPT_MAX_RECV_SPEED_LARGE : CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
+    }
+    if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
@@ -71,17 +74,19 @@ final class Transfer {
     try configureTrust(context)
     if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
-    handle.set(CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + ["Expect:"])
+    // Left alone, libcurl asks with `Expect: 100-continue` before a long body, and asks again without after a 417.
+    handle.set(
+      CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + (request.expectsContinue ? [] : ["Expect:"]))
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if let body = request.body {
+    if let reader = try makeReader() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      let reader = try BodyReader(body)
       self.reader = reader
+      if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
@@ -99,6 +104,12 @@ final class Transfer {
     } else {
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
     }
+  }
+
+  private func makeReader() throws(TransferError) -> (any BodyReading)? {
+    if let upload = request.upload { return UploadBodyReader(upload) }
+    if let body = request.body { return try BodyReader(body) }
+    return nil
   }
 
   /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
@@ -131,10 +142,13 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
-    if remote != nil { return remoteHeader(line) }
     noteTLS()
+    if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count
+    case .interim(let head):
+      receiver.receive(interim: head)
+      return line.count
     case .tooLarge:
       failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
       return -1

@@ -10,6 +10,12 @@ struct WireRequest: Sendable {
   var headers: HTTPFields
   var body: RequestBody?
   var credential: HTTPCredential?
+  /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
+  var upload: UploadBody?
+  /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
+  var expectsContinue = false
+  /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
+  var needsFreshConnection = false
   /// The user name and password, for protocols that know nothing else.
   var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.

@@ -22,6 +22,10 @@ extension TransferError {
     case .file(let failure): failure.retryReason
     case .verification: "the server would most likely send the same bytes again"
     case .serverTrust: "whom we trust, and whom the server shows itself to be, does not change by itself"
+    case .source(let failure):
+      failure.isTransient ? "the file may come to rest" : "somebody has to see to the file that is sent"
+    case .upload(let failure): failure.retryReason
+    case .remote(let failure): failure.retryReason
     case .parameters, .multipart: "nothing was sent; the same input would fail in the same way"
     case .serialization: "the answer came; it would most likely be the same again"
     case .hook(.journal, _): "what keeps the progress may work again"
@@ -70,6 +74,37 @@ extension TransferError.FileFailure {
     case .destinationExists, .directoryMissing, .invalidName:
       "somebody has to choose another name or make room for this one"
     case .permission: "somebody has to change the permissions"
+    }
+  }
+}
+
+extension TransferError.RemoteFailure {
+  fileprivate var retryReason: String {
+    switch self {
+    case .busy: "the server says that it cannot now, not that it will not"
+    case .storageFull: "the server may have room later"
+    case .sizeDiffers: "the next try asks how much is there by then"
+    case .cannotResume: "the next try asks for all of it"
+    case .missing, .isDirectory, .exists: "somebody has to see to the name"
+    case .accessDenied, .loginDenied: "somebody has to see to the permissions, or to the user and the password"
+    case .hostKeyUnknown, .hostKeyChanged, .hostKeyRefused:
+      "somebody has to say whether the host's key is the right one"
+    case .refused(_, _, true): "the server may not refuse for ever"
+    case .refused, .unsupported: "the server understood and refused"
+    }
+  }
+}
+
+extension TransferError.UploadFailure {
+  fileprivate var retryReason: String {
+    switch self {
+    case .outcomeUnknown: "the server may have taken it: sent again, it could be there twice"
+    case .answeredEarly: "what the server holds is asked for before the next try"
+    case .gone: "the next try begins anew"
+    case .lengthDiffers: "the server holds other bytes than the file has"
+    case .refused(_, _, true): "the server says that it may pass"
+    case .refused, .unsupported: "the server understood and refused"
+    case .credentials: "somebody has to see to the credentials"
     }
   }
 }

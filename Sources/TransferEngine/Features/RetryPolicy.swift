@@ -32,10 +32,10 @@ public struct RetryPolicy: RequestInterceptor {
     self.retryableHTTPMethods = retryableHTTPMethods
   }
 
-  /// Statuses after which the same request may succeed. 429 and 425 are missing in Alamofire's set.
+  /// Statuses after which the same request may succeed. 429, 425 and 423 (RFC 4918 §11.3: locked by another) are missing in Alamofire's set.
   public static func isTransient(status: Int) -> Bool {
     switch status {
-    case 408, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524: true
+    case 408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524: true
     default: false
     }
   }

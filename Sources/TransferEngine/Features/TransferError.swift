@@ -12,15 +12,19 @@ public enum TransferError: Error, Sendable {
   case redirect(RedirectFailure)
   case file(FileFailure)
   case verification(VerificationFailure)
-  case serverTrust(ServerTrustFailure)
-  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
-  case remote(RemoteFailure)
+  /// The file that is to be sent.
+  case source(SourceFailure)
+  /// What an upload's server did or did not do.
+  case upload(UploadFailure)
   /// The request's parameters could not be encoded; nothing was sent.
   case parameters(ParameterFailure)
   /// The form could not be put together; nothing was sent.
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
+  case serverTrust(ServerTrustFailure)
+  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
+  case remote(RemoteFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -101,6 +105,8 @@ extension TransferError {
   public var isTransient: Bool {
     switch self {
     case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
+    case .source(let failure): failure.isTransient
+    case .upload(let failure): failure.isTransient
     case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection(.proxy(let failure)): failure.isTransient
@@ -158,11 +164,13 @@ extension TransferError: CustomStringConvertible {
     case .redirect(let failure): failure.description
     case .file(let failure): failure.description
     case .verification(let failure): failure.description
-    case .serverTrust(let failure): failure.description
-    case .remote(let failure): failure.description
+    case .source(let failure): failure.description
+    case .upload(let failure): failure.description
     case .parameters(let failure): failure.description
     case .multipart(let failure): failure.description
     case .serialization(let failure): failure.description
+    case .serverTrust(let failure): failure.description
+    case .remote(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

@@ -20,6 +20,9 @@ enum RemoteErrors {
   static func translate(_ code: CURLcode, _ at: Situation) -> TransferError {
     switch code {
     case CURLE_LOGIN_DENIED: return .remote(login(at))
+    // libcurl's word for a 421, whenever it comes.
+    case CURLE_OPERATION_TIMEDOUT where at.options.isFTP && at.reply.hasPrefix("421"):
+      return .remote(.busy(host: at.host, reply: at.reply))
     case CURLE_WEIRD_SERVER_REPLY where at.options.isFTP: return .remote(refusal(at))
     case CURLE_REMOTE_ACCESS_DENIED, CURLE_REMOTE_FILE_NOT_FOUND, CURLE_FTP_COULDNT_RETR_FILE, CURLE_UPLOAD_FAILED,
       CURLE_QUOTE_ERROR:

@@ -108,13 +108,13 @@ struct DownloadPipeline: Sendable {
   ) async throws(TransferError) -> String {
     let destination = plan.destination
     let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
     let directory = try await BlockingIO.run { () throws(TransferError) in
-      try Directory.open(destination.directory, creating: isCreating)
-    }
-    if !destination.isNamedByResponse, !plan.options.contains(.removePreviousFile),
-      directory.contains(destination.name)
-    {
-      throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      let directory = try Directory.open(destination.directory, creating: isCreating)
+      if mustBeFree, directory.contains(destination.name) {
+        throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      }
+      return directory
     }
     let request = try await session.adapted(plan.request, interceptor)
     try reopenPart(&course, directory)
@@ -126,16 +126,15 @@ struct DownloadPipeline: Sendable {
         try await fetchRemote(&course, request, directory)
       }
     }
+    if Task.isCancelled { throw .cancelled }
     return try await finish(&course, directory)
   }
 
   /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
   private func reopenPart(_ course: inout Course, _ directory: Directory) throws(TransferError) {
     course.onDisk = 0
-    guard let data = course.resumeData else {
-      directory.remove(plan.partialName)
-      return
-    }
+    // A part file of which nothing is known is replaced by the new one.
+    guard let data = course.resumeData else { return }
     guard
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {

@@ -15,6 +15,7 @@ public final class Session: Sendable {
   let loop: TransferLoop
   let hostsReported = Mutex<Set<String>>([])
   let remoteLoops: RemoteLoops
+  let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
@@ -70,11 +71,10 @@ public final class Session: Sendable {
     validations: [Validation] = []
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
-    let token = String(UInt32.random(in: 0 ... .max), radix: 16)
     let plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name
-        ?? SafeFileName.partial(for: destination.name, token: token),
+        ?? SafeFileName.partial(for: destination.name, token: String(UInt32.random(in: 0 ... .max), radix: 16)),
       expectedDigests: digests, journal: journal)
     return DownloadRequest(
       core: RequestCore(session: self) { core in

@@ -39,6 +39,10 @@ extension FTPServer {
                 self._resp = ("426 Connection closed; transfer aborted.", logging.getLogger().debug)
             self.close()
 
+        def readable(self):
+            # libcurl begins TLS before it says what it wants; pyftpdlib would take that for an end.
+            return getattr(self, "_ssl_accepting", False) or super().readable()
+
         def send(self, data):
             if options.get("fault") and left["faults"] > 0 and self.file_obj is not None:
                 rest = options["faultAfter"] - self.went

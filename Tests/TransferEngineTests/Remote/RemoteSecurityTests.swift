@@ -10,7 +10,7 @@ import Testing
     "a web server cannot lead elsewhere than to the web, whatever the session allows",
     arguments: ["ftp://127.0.0.1/x", "sftp://127.0.0.1/x", "scp://127.0.0.1/x", "file:///etc/passwd", "ftpes://h/x"])
   func redirects(_ target: String) async throws {
-    let server = try LoopbackServer { _ in Answer(status: 302, headers: [("Location", target)]) }
+    let server = try LoopbackServer { _ in .response(302, headers: ["Location": target]) }
     var configuration = SessionConfiguration()
     configuration.allowsFileURLs = true
     let room = try DownloadRoom(Session(configuration: configuration), keeping: [server])
