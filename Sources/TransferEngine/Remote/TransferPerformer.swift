@@ -8,6 +8,12 @@ protocol TransferPerformer: Sendable {
   func cancel(_ id: TransferID) async
   /// Lets a transfer go on whose receiver said `.pause`.
   func unpause(_ id: TransferID) async
+  /// Holds a transfer or lets it go on, as `TransferID.isHeld` says.
+  func adjustHold(_ id: TransferID) async
+}
+
+extension TransferPerformer {
+  func adjustHold(_ id: TransferID) async {}
 }
 
 extension TransferLoop: TransferPerformer {}
