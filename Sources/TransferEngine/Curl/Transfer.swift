@@ -7,20 +7,29 @@ final class Transfer {
   let id: TransferID
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
-  private let request: WireRequest
-  private let receiver: any TransferReceiver
+  let request: WireRequest
+  let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
-  private var verdict = HeadVerdict.takeBody
+  var currentHead: ResponseHead? { head }
+  var verdict = HeadVerdict.takeBody
+  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  private var isHeadHeld = false
   private var droppedBytes = 0
+  /// Undoes the body's coding; there from the first byte on.
+  var decoder: ContentDecoder?
   /// The receiver's own error, which says more than libcurl's "write error".
-  private var failure: TransferError?
-  private var isStopped = false
-  private var reader: (any BodyReading)?
+  var failure: TransferError?
+  var isStopped = false
+  var reader: (any BodyReading)?
   /// The body, where it is a stream.
   private(set) var pipe: BodyPipe?
   /// Its request is suspended: nothing is taken and nothing is given.
   var isHeld = false
+  /// What a transfer by another protocol than HTTP keeps.
+  var remote: RemoteTransferState?
+  /// How the connection is protected; known while the transfer has it.
+  var tls: TLSSession?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -46,12 +55,11 @@ final class Transfer {
     handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
-    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
-    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
@@ -62,17 +70,13 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
-    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
-    if let credentials = request.credentials {
-      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
-      handle.set(CURLOPT_USERNAME, credentials.username)
-      handle.set(CURLOPT_PASSWORD, credentials.password)
-    }
+    configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureTrust(context)
+    if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
     var lines = request.headers.map(Self.line)
     if !expectsContinue { lines.append("Expect:") }
@@ -80,15 +84,14 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if request.body != nil || request.upload != nil {
+    if try openBody() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      let size = try openBody()
-      handle.set(CURLOPT_INFILESIZE_LARGE, offset: size ?? -1)
       if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
-      receiver.didSend(TransferProgress(completed: 0, total: size))
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
+      receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
       handle.set(CURLOPT_SEEKDATA, context)
@@ -107,21 +110,22 @@ final class Transfer {
     }
   }
 
-  /// The body's length; `nil` for a stream, which is sent in chunks.
-  private func openBody() throws(TransferError) -> Int64? {
+  /// Opens what is sent: pieces, a body, or a stream, whose length nobody knows and which goes out in chunks.
+  /// - Returns: whether there is something.
+  private func openBody() throws(TransferError) -> Bool {
     if let upload = request.upload {
       reader = UploadBodyReader(upload)
     } else if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-      return nil
     } else if let body = request.body {
       reader = try BodyReader(body)
     }
-    return reader?.size
+    return reader != nil || pipe != nil
   }
 
   /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
-  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1).
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
+  /// 417.
   private var expectsContinue: Bool {
     guard !request.headers.contains(.expect) else { return false }
     return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
@@ -138,7 +142,10 @@ final class Transfer {
   }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
-    let metrics = TransferMetrics(of: handle)
+    if remote != nil { return remoteOutcome(code) }
+    let metrics = TransferMetrics(of: handle, tls: tls)
+    if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
+    if code == CURLE_OK { finishDecoding() }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -146,6 +153,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
@@ -156,6 +164,8 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    noteTLS()
+    if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count
     case .interim(let head):
@@ -168,22 +178,33 @@ final class Transfer {
       self.head = head
       // A body that waits for its source would keep libcurl from ending after a refusal.
       if head.status >= 300 { pipe?.wakeUp() }
-      do throws(TransferError) {
-        verdict = try receiver.receive(head)
-      } catch {
-        failure = error
+      if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
+        failure = refusal
         return -1
       }
-      if case .stop = verdict {
-        isStopped = true
-        return -1
-      }
-      return line.count
+      isHeadHeld = mayBeChallenge(head)
+      return isHeadHeld || deliver(head) ? line.count : -1
     }
+  }
+
+  /// False where the transfer must end.
+  private func deliver(_ head: ResponseHead) -> Bool {
+    isHeadHeld = false
+    do throws(TransferError) {
+      verdict = try receiver.receive(head)
+    } catch {
+      failure = error
+      return false
+    }
+    if case .stop = verdict { isStopped = true }
+    return !isStopped
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
+    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    if isHeadHeld, let head, !deliver(head) { return -1 }
+    if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {
@@ -193,7 +214,7 @@ final class Transfer {
       return bytes.count
     }
     do throws(TransferError) {
-      switch try receiver.receive(bytes) {
+      switch try takeBody(bytes) {
       case .taken: return bytes.count
       case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
@@ -235,7 +256,7 @@ final class Transfer {
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
     let isWhole = reader.position == reader.size && reader.size > 0
-    if isWhole, head == nil, [.post, .patch].contains(request.method) {
+    if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
       failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }

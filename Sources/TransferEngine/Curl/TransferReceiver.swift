@@ -4,6 +4,9 @@ protocol TransferReceiver: AnyObject, Sendable {
   func receive(interim head: ResponseHead)
   /// The final response's head. An error ends the transfer with it.
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict
+  /// What is known of a file that comes by another protocol than HTTP; once, before its bytes. An error ends the transfer
+  /// with it.
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict
   /// Body bytes, in order. An error ends the transfer with it. After `.pause` the same bytes come again.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict
   /// How much of the request's body libcurl has taken; once before the first byte, and after each piece. The total of a
@@ -12,6 +15,7 @@ protocol TransferReceiver: AnyObject, Sendable {
 }
 
 extension TransferReceiver {
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
   func receive(interim head: ResponseHead) {}
   func didSend(_ progress: TransferProgress) {}
 }

@@ -15,14 +15,16 @@ struct DownloadPlan: Sendable {
   var journal: (any DownloadJournal)?
 
   /// Where the file goes, now that its head is there.
-  /// - Parameter directory: the destination's, or, where a chooser decides, that of the part file.
+  /// - Parameters:
+  ///   - head: `nil` for protocols that have none; a chooser then sees an empty one.
+  ///   - directory: the destination's, or, where a chooser decides, that of the part file.
   /// - Throws: `.destinationExists` where the name is taken and may not be replaced.
-  func target(for head: ResponseHead, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
     let suggestion =
       chooser != nil || destination.isNamedByResponse
-      ? head.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     let name = suggestion ?? destination.name
-    if let chooser { return try DownloadTarget(chooser(name, head)) }
+    if let chooser { return try DownloadTarget(chooser(name, head ?? ResponseHead(status: 200, version: ""))) }
     guard let directory else { throw .file(.directoryMissing(destination.directory)) }
     return try DownloadTarget(directory: directory, name: name, options: options)
   }

@@ -53,14 +53,24 @@ extension Session {
 
   /// One hop as libcurl gets it.
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
-    var headers = configuration.defaultHeaders
-    for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
-    return WireRequest(
-      url: request.url.string, host: "\(request.url.host):\(request.url.port)", method: request.method,
-      headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
+    let headers = headerFields(of: request)
+    var wire = WireRequest(
+      url: request.url.isHTTP ? request.url.string : request.url.wireString,
+      host: "\(request.url.host):\(request.url.port)", method: request.method,
+      headers: headers, body: request.body,
+      credential: request.credential ?? request.credentials.map(HTTPCredential.basic), acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
-      certificateAuthorityFile: configuration.certificateAuthorityFile)
+      certificateAuthorityFile: configuration.certificateAuthorityFile,
+      remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
+    wire.decodingLimit = configuration.decodingLimit
+    // "": every coding that can be undone. libcurl would undo them without a look at their end.
+    if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
+      wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
+    }
+    applyTrust(to: &wire, request)
+    applyProxy(to: &wire, request)
+    return wire
   }
 
   /// One transfer of a request that is held while the request is suspended: nothing is read or sent, and the connection
@@ -70,7 +80,12 @@ extension Session {
     receiver: any TransferReceiver, begins: (TransferID) -> Void = { _ in }
   ) async -> TransferOutcome {
     core.willSend(request)
-    let loop = loop
+    let loop: any TransferPerformer
+    do throws(TransferError) {
+      loop = try performer(for: request.url)
+    } catch {
+      return .failed(error, head: nil, metrics: TransferMetrics())
+    }
     let id = TransferID { [weak core] in core?.requestState == .suspended }
     // Asked on the loop: of calls that overtake each other, the last one sees how things stand.
     let adjust: @Sendable () -> Void = { Task { await loop.adjustHold(id) } }

@@ -52,7 +52,7 @@ struct StreamPipeline: Sendable {
     _ request: TransferRequest, _ hops: Int, _ outcome: inout StreamOutcome
   ) async throws(TransferError) -> TransferRequest? {
     await core.waitWhileSuspended()
-    let (core, channel, loop) = (core, channel, session.loop)
+    let (core, channel, loop) = (core, channel, try session.performer(for: request.url))
     outcome.request = request
     let receiver = StreamReceiver(channel, check: check(request)) { core.report($0) }
     let result = await session.perform(request, acceptEncoding: nil, for: core, receiver: receiver) { id in

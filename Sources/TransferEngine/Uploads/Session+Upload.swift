@@ -45,7 +45,7 @@ extension Session {
   private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
     switch progress {
     case .posting: PlainUpload(form: nil)
-    case .temporary: WebDAVUpload()
+    case .temporary: upload.request.url.isHTTP ? WebDAVUpload() : RemoteFileUpload()
     case .s3: s3(upload)
     case .resumable: ResumableUpload()
     case .tus: tus(upload)
@@ -76,8 +76,7 @@ extension Session {
     case .resumable: return ResumableUpload()
     case .s3: return s3(upload)
     case .webDAV: return WebDAVUpload()
-    case .remoteFile:
-      throw .upload(.unsupported("this protocol is not there"))
+    case .remoteFile: return RemoteFileUpload()
     }
   }
 
@@ -86,6 +85,7 @@ extension Session {
     _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire
   ) async throws(TransferError) -> any UploadWay {
     if request.url.scheme == "s3" { return s3(upload) }
+    guard request.url.isHTTP else { return RemoteFileUpload() }
     var question = request
     if let collection = upload.collection { question.url = collection }
     let server = try await wire.server(at: question, remembering: upload.serverKey)

@@ -10,10 +10,13 @@ import Testing
 final class DownloadRoom: Sendable {
   let directory: TemporaryDirectory
   let session: Session
+  /// Servers and the like that must live as long as the room.
+  private let kept: [any Sendable]
 
-  init(_ session: Session = Session()) throws {
+  init(_ session: Session = Session(), keeping kept: [any Sendable] = []) throws {
     directory = try TemporaryDirectory()
     self.session = session
+    self.kept = kept
   }
 
   static let name = "file.bin"
@@ -99,8 +102,12 @@ extension RequestInterceptor where Self == RetryPolicy {
 /// Keeps what happened.
 final class EventRecorder: EventMonitor {
   let events = Watched<[RequestEvent]>([])
+  let all = Watched<[(RequestID, RequestEvent)]>([])
 
-  func request(_ id: RequestID, did event: RequestEvent) { events.mutate { $0.append(event) } }
+  func request(_ id: RequestID, did event: RequestEvent) {
+    events.mutate { $0.append(event) }
+    all.mutate { $0.append((id, event)) }
+  }
 
   var refusals: [String] {
     events.value.compactMap { if case .refuseToResume(let reason) = $0 { reason } else { nil } }
