@@ -18,6 +18,7 @@ struct WireRequest: Sendable {
   var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
+  var decodingLimit = DecodingLimit()
   var connectTimeout: Duration
   /// A transfer slower than `stallSpeed` for this long has stalled; `nil` waits for ever.
   var stallTimeout: Duration?

@@ -222,6 +222,7 @@ final class RequestCore<Output: RequestOutput>: RequestSteering {
   func willSend(_ request: TransferRequest) {
     state.withLock { $0.lastRequest = request }
     session.notify(id, .send(request))
+    session.reportSkippedTrust(request, id)
   }
 
   func willRetry() { state.withLock { $0.retryCount += 1 } }
