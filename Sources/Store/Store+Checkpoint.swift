@@ -45,7 +45,9 @@ extension Transaction {
     try db.run(
       """
       UPDATE job SET bytes_done = ?, bytes_total = ?, resume_data = COALESCE(?, resume_data),
-        finishing_device = ?, finishing_inode = ?
+        finishing_device = ?, finishing_inode = ?,
+        -- What a server has acknowledged is progress: such a job is none that ends daemons.
+        crashes = CASE WHEN kind = 'upload' AND bytes_done < ? THEN 0 ELSE crashes END
       WHERE id = ? AND fence = ? AND state = 'running'
       """
     ) { bind in
@@ -54,6 +56,7 @@ extension Transaction {
       bind(checkpoint.resumeData)
       bind(checkpoint.finishing.map { Int64(bitPattern: $0.device) })
       bind(checkpoint.finishing.map { Int64(bitPattern: $0.inode) })
+      bind(checkpoint.bytesDone)
       bind(checkpoint.id.rawValue)
       bind(checkpoint.fence)
     }

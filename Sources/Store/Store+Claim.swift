@@ -30,7 +30,7 @@ extension Store {
     try await replanRetries(now: now)
     return try await read { db in
       try Int64.fetchOne(
-        db, sql: "SELECT min(retry_at) FROM job INDEXED BY job_retrying WHERE state = 'retrying'"
+        db, sql: "SELECT min(retry_at) FROM job INDEXED BY job_retrying WHERE state = 'retrying' AND follows IS NULL"
       ).map(Date.init(milliseconds:))
     }
   }
@@ -67,7 +67,7 @@ extension Store {
 
 extension Transaction {
   mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
-    guard var record = try JobRecord.fetch(db, id: id) else { return nil }
+    guard var record = try JobRecord.fetch(db, id: id), record.follows == nil else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
     record.job.state = state

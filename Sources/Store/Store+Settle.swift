@@ -26,6 +26,8 @@ public struct Settlement: Equatable, Sendable {
   /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every
   /// other settlement ends a row of crashes.
   public var crashed = false
+  /// What is to be done once the job has ended; stored with its end.
+  public var aftermath = Aftermath()
 
   public enum ResumeDataChange: Equatable, Sendable {
     case keep
@@ -113,10 +115,12 @@ extension Transaction {
     }
     guard var job = found else { return false }
     try job.apply(settlement, at: now)
+    try noteLeftovers(settlement, to: job.state, at: now)
     try update(id, to: job, now: now)
     try end(settlement, number: job.number, timings: timings, now: now)
     try note(
       .state, job: id, at: now, from: .running, to: job.state, reason: settlement.reason, error: job.newError)
+    try noteHook(settlement, to: job.state, at: now)
     return true
   }
 

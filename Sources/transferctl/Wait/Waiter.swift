@@ -75,7 +75,9 @@ actor Waiter {
     case .timedOut:
       Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
     default:
-      for failure in board.failures where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
+      for failure in board.failures + board.unmoved where !display.hasAnnounced(failure.id) {
+        Notice.say(failure.words)
+      }
       if board.entries.count > Self.describedJobs {
         Notice.say("\(HumanNumbers.jobs(board.entries.count)): \(ProgressLine.counts(of: board))")
       }
@@ -130,6 +132,10 @@ actor Waiter {
       guard isAwaited(event.job) else { return true }
       let isNew = board.entries[event.job] == nil
       if isNew, event.kind == .changed || event.kind == .removed { return true }
+      if event.kind == .changed, board.entries[event.job]?.action?.state == .pending {
+        for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
+        if let entry = board.entries[event.job], entry.isSettled { display.announce(event.job, entry, board) }
+      }
       let state = board.apply(event)
       if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) } }
       if state == .completed, board.entries.count <= Self.describedJobs {
@@ -137,7 +143,7 @@ actor Waiter {
         for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
       }
       if let state, state.isFinal, state != .completed || board.entries.count <= Self.describedJobs,
-        let entry = board.entries[event.job]
+        let entry = board.entries[event.job], entry.isSettled
       {
         display.announce(event.job, entry, board)
       }

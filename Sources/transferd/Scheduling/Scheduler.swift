@@ -19,7 +19,7 @@ actor Scheduler {
   /// An attempt under way.
   struct Active {
     var record: JobRecord
-    var request: DownloadRequest?
+    var request: AttemptRequest?
     var stop: StopReason?
     /// Its bytes have arrived and are being verified and named: it holds no network slot.
     var isFinishing = false
@@ -29,13 +29,16 @@ actor Scheduler {
   /// An attempt that is over.
   private struct Ended {
     var record: JobRecord
-    var response: DownloadResponse
+    var response: AttemptResponse
   }
 
   let store: Store
   let board = ProgressBoard()
   let logger: Logger
-  private let runner: JobRunner
+  let runner: JobRunner
+  let aftermath: AftermathRunner
+  /// Uploads that others to the same URL wait for.
+  var followed: Set<JobID> = []
   private(set) var limits: Limits
   private(set) var governor: OriginGovernor
 
@@ -43,7 +46,7 @@ actor Scheduler {
   private var load = Admission.Load()
   private var window: [Candidate] = []
   /// Something may be waiting that the window does not show.
-  private var isWindowStale = true
+  var isWindowStale = true
   /// The origins beside which nothing is waiting, as last seen.
   private var barren: Set<String>?
   /// Attempts that are over and not yet settled.
@@ -61,12 +64,16 @@ actor Scheduler {
   /// Attempts that may be verifying and naming files at once, beside the transfers.
   static let maximumFinishing = 256
 
-  init(store: Store, session: Session, limits: Limits, governor: OriginGovernor, logger: Logger) {
+  init(
+    store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
+    aftermath: AftermathRunner
+  ) {
     self.store = store
     self.limits = limits
     self.governor = governor
     self.logger = logger
-    runner = JobRunner(session: session, store: store)
+    self.runner = runner
+    self.aftermath = aftermath
   }
 
   func setLimits(_ limits: Limits) async {
@@ -176,12 +183,12 @@ actor Scheduler {
       Task { await self.run(record, request) }
     } catch {
       active[id] = entry
-      ended.append(Ended(record: record, response: DownloadResponse(failing: error)))
+      ended.append(Ended(record: record, response: AttemptResponse(failing: error, of: record.job.kind)))
       mustTurnAgain = true
     }
   }
 
-  private func run(_ record: JobRecord, _ request: DownloadRequest) async {
+  private func run(_ record: JobRecord, _ request: AttemptRequest) async {
     ended.append(Ended(record: record, response: await request.response()))
     await turn()
   }
@@ -205,13 +212,15 @@ actor Scheduler {
     let now = Date()
     var verdict = AttemptVerdict(response, of: record, stop: active[record.job.id]?.stop, now: now, using: &generator)
     await note(response, record, now: now, &verdict)
-    if verdict.removesPartFile { JobRunner.removePartFile(of: record) }
+    if verdict.removesPartFile { runner.removePartFile(of: record) }
+    verdict.settlement.aftermath.wantsHook = await aftermath.wantsHook(after: verdict.settlement.event)
     return verdict.settlement
   }
 
   /// The store knows how the attempt ended: the job is nobody's any more.
   private func forget(_ record: JobRecord, _ settlement: Settlement) {
     let id = record.job.id
+    didSettle(settlement, record)
     log(settlement, record)
     board.remove(id)
     for waiter in active.removeValue(forKey: id)?.waiters ?? [] { waiter.resume() }
@@ -220,7 +229,7 @@ actor Scheduler {
 
   /// Keeps the books of the origin, and lets its wish decide when the job is tried again.
   private func note(
-    _ response: DownloadResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
+    _ response: AttemptResponse, _ record: JobRecord, now: Date, _ verdict: inout AttemptVerdict
   ) async {
     let origin = record.spec.origin
     if verdict.settlement.event == .postpone {
