@@ -27,6 +27,7 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
     .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
   ],
   targets: [
     .systemLibrary(
@@ -44,7 +45,10 @@ let package = Package(
     .target(name: "TransferAPI", swiftSettings: strict),
     .target(
       name: "Store",
-      dependencies: ["TransferAPI", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "transferd",
@@ -59,6 +63,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -69,6 +74,7 @@ let package = Package(
       dependencies: [
         "TransferEngine", "TransferAPI",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Rainbow", package: "Rainbow"),
       ],
       swiftSettings: strict),
@@ -87,7 +93,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "TestSupport"], swiftSettings: strict),
+      name: "StoreTests", dependencies: ["Store", "TestSupport"], exclude: ["Fixtures"],
+      swiftSettings: strict),
     .testTarget(
       name: "transferdTests", dependencies: ["transferd", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -6,7 +6,7 @@ import TransferAPI
 ///
 /// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where
 /// the window holds excluded origins only; the whole queue by index, where both many jobs and many origins
-/// are waiting.
+/// are waiting. An upload that follows another one to the same URL may not be claimed, and is in none of the indexes.
 struct CandidateSelection {
   /// Index entries that are passed before the second way is tried: under 2 ms.
   static let window = 10_000
@@ -18,8 +18,7 @@ struct CandidateSelection {
     var origin: Int64
     var priority: Int64
 
-    init(row: Row) throws {
-      var reader = RowReader(row)
+    init(_ reader: inout RowReader) throws {
       id = try reader.int64()
       origin = try reader.int64()
       priority = try reader.int64()
@@ -55,8 +54,8 @@ struct CandidateSelection {
   }
 
   private func queued() throws -> [Found] {
-    guard isExcluding else { return try fetch(Self.headOfQueue, [limit]) }
-    let head = try fetch(Self.headOfQueueExcluding, [Self.window, excluded, limit])
+    guard isExcluding else { return try fetch(Self.headOfQueue) { $0(limit) } }
+    let head = try fetchExcluding(window: Self.window)
     if head.count == limit { return head }
     // Fewer than the window are waiting: that was all of them.
     let isWhole = try Int64.fetchOne(db.cachedStatement(sql: Self.isBeyond), arguments: [Self.window]) == nil
@@ -64,36 +63,47 @@ struct CandidateSelection {
     let statement = try db.cachedStatement(sql: Self.waitingOrigins)
     let origins = try Int64.fetchAll(statement, arguments: [excluded, Self.originLimit + 1])
     guard origins.count > Self.originLimit else { return try best(of: origins) }
-    return try fetch(Self.headOfQueueExcluding, [Int64.max, excluded, limit])
+    return try fetchExcluding(window: .max)
+  }
+
+  private func fetchExcluding(window: Int) throws -> [Found] {
+    try fetch(Self.headOfQueueExcluding) { bind in
+      bind(window)
+      bind(excluded)
+      bind(limit)
+    }
   }
 
   /// Merges the heads of these origins' queues.
   private func best(of origins: [Int64]) throws -> [Found] {
     var best: [Found] = []
-    let statement = try db.cachedStatement(sql: Self.headOfOrigin)
     for origin in origins {
-      let rows = try Row.fetchCursor(statement, arguments: [origin, limit])
-      while let row = try rows.next() {
-        let found = try Found(row: row)
+      try db.each(Self.headOfOrigin) { bind in
+        bind(origin)
+        bind(limit)
+      } body: { reader in
+        let found = try Found(&reader)
         // Those that follow are no better.
-        if best.count == limit, let worst = best.last, !found.isBefore(worst) { break }
+        if best.count == limit, let worst = best.last, !found.isBefore(worst) { return false }
         let index = best.firstIndex { found.isBefore($0) } ?? best.endIndex
         best.insert(found, at: index)
         if best.count > limit { best.removeLast() }
+        return true
       }
     }
     return best
   }
 
   private func due(now: Date) throws -> [Found] {
-    try fetch(Self.dueRetries, [now.milliseconds, excluded, limit])
+    try fetch(Self.dueRetries) { bind in
+      bind(now.milliseconds)
+      bind(excluded)
+      bind(limit)
+    }
   }
 
-  private func fetch(_ sql: String, _ arguments: StatementArguments) throws -> [Found] {
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-    var found: [Found] = []
-    while let row = try rows.next() { found.append(try Found(row: row)) }
-    return found
+  private func fetch(_ sql: String, _ bind: (inout Binder) -> Void) throws -> [Found] {
+    try db.rows(sql, bind) { try Found(&$0) }
   }
 
   private func originName(_ id: Int64) throws -> String {
@@ -104,41 +114,43 @@ struct CandidateSelection {
   // MARK: - SQL
 
   static let headOfQueue = """
-    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued'
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
     ORDER BY priority DESC, id LIMIT ?
     """
 
   static let headOfQueueExcluding = """
     SELECT id, origin_id, priority FROM (
-      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued'
+      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
       ORDER BY priority DESC, id LIMIT ?)
     WHERE origin_id NOT IN (SELECT value FROM json_each(?))
     LIMIT ?
     """
 
   static let isBeyond = """
-    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' ORDER BY priority DESC, id LIMIT 1 OFFSET ?
+    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
+    ORDER BY priority DESC, id LIMIT 1 OFFSET ?
     """
 
   /// Jumps from origin to origin by the index; jobs in between are not read.
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
-      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin WHERE state = 'queued')
+      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
+        WHERE state = 'queued' AND follows IS NULL)
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND origin_id > waiting.id)
+        WHERE state = 'queued' AND follows IS NULL AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?)) LIMIT ?
     """
 
   static let headOfOrigin = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
-    WHERE state = 'queued' AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
+    WHERE state = 'queued' AND follows IS NULL AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
     """
 
   static let dueRetries = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
+    WHERE state = 'retrying' AND follows IS NULL AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
     ORDER BY priority DESC, id LIMIT ?
     """
 }

@@ -25,6 +25,8 @@ public struct JobRecord: Equatable, Sendable {
   public var crashes: Int
   /// The wait before the last retry, for a policy that grows it; 0 where there was none.
   public var retryDelayMilliseconds: Int64
+  /// The unfinished upload to the same URL that goes first: until it ends, this job is not claimed.
+  public var follows: JobID?
 }
 
 /// Which file, whatever its name: `stat(2)`'s `st_dev` and `st_ino`.
@@ -38,18 +40,33 @@ public struct FileIdentity: Equatable, Sendable {
 }
 
 /// The seldom used part of a job, kept as JSON so that it may grow without a migration.
-struct JobOptions: Codable {
+struct JobOptions: Codable, Equatable {
   var headers: [String: String]?
+  var credentials: SecretReference?
+  var secretHeaders: [String: SecretHeader]?
+  var upload: UploadOptions?
 
   /// `nil` where there is nothing to keep, which is the rule.
   static func json(for spec: JobSpec) throws -> String? {
-    guard !spec.headers.isEmpty else { return nil }
-    return String(decoding: try WireCoding.encoder().encode(JobOptions(headers: spec.headers)), as: UTF8.self)
+    var options = JobOptions()
+    if !spec.headers.isEmpty { options.headers = spec.headers }
+    options.credentials = spec.credentialsReference
+    if !spec.secretHeaders.isEmpty { options.secretHeaders = spec.secretHeaders }
+    if spec.upload != UploadOptions() { options.upload = spec.upload }
+    guard options != JobOptions() else { return nil }
+    return String(decoding: try WireCoding.encoder().encode(options), as: UTF8.self)
+  }
+
+  func fill(_ spec: inout JobSpec) {
+    spec.headers = headers ?? [:]
+    spec.credentialsReference = credentials
+    spec.secretHeaders = secretHeaders ?? [:]
+    spec.upload = upload ?? UploadOptions()
   }
 }
 
 extension JobRecord {
-  /// What `init(row:)` reads, in its order.
+  /// What `init(_:)` reads, in its order.
   static let columns = """
     job.id, job.kind, job.state, job.source, job.destination, \
     (SELECT name FROM origin WHERE origin.id = job.origin_id), job.username, job.password, job.replace, \
@@ -58,11 +75,11 @@ extension JobRecord {
     job.bytes_done, job.bytes_total, job.attempt, job.attempt_number, job.fence, job.part_token, \
     job.resume_data, job.finishing_device, job.finishing_inode, job.crashes, job.retry_at, \
     job.retry_delay, job.created_at, job.started_at, job.finished_at, \
-    job.error_code, job.error_message, job.error_status, job.error_transient
+    job.error_code, job.error_message, job.error_status, job.error_transient, \
+    job.follows, job.spool, job.action_state, job.action_message
     """
 
-  init(row: Row) throws {
-    var reader = RowReader(row)
+  init(_ reader: inout RowReader) throws {
     let id = JobID(try reader.int64())
     reader.subject = "job \(id)"
     let kind: JobKind = try reader.word()
@@ -84,7 +101,7 @@ extension JobRecord {
     spec.createDirectories = try reader.bool()
     spec.nameFromResponse = try reader.bool()
     spec.checksum = try reader.optionalText()
-    if let options: JobOptions = try reader.optionalJSON() { spec.headers = options.headers ?? [:] }
+    if let options: JobOptions = try reader.optionalJSON() { options.fill(&spec) }
     spec.batch = try reader.optionalText()
     spec.key = try reader.optionalText()
     spec.priority = try reader.int()
@@ -116,5 +133,10 @@ extension JobRecord {
     job.startedAt = try reader.optionalDate()
     job.finishedAt = try reader.optionalDate()
     job.error = try reader.failure()
+    follows = try reader.optionalInt64().map(JobID.init(rawValue:))
+    self.spec.spool = try reader.optionalText()
+    let action: FileAction.State? = try reader.optionalWord()
+    let message = try reader.optionalText()
+    job.action = action.map { FileAction(state: $0, message: message) }
   }
 }

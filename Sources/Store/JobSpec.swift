@@ -33,6 +33,15 @@ public struct JobSpec: Equatable, Sendable {
   /// Seconds without progress.
   public var stallTimeout: Double?
 
+  /// Where user name and password are looked up at each attempt.
+  public var credentialsReference: SecretReference?
+  /// Headers whose values are looked up at each attempt.
+  public var secretHeaders: [String: SecretHeader] = [:]
+  /// Of an upload.
+  public var upload = UploadOptions()
+  /// The token of the daemon's own copy of the source, made from standard input.
+  public var spool: String?
+
   public struct Credentials: Equatable, Sendable {
     public var username: String
     public var password: String

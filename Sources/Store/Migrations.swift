@@ -6,7 +6,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A file that says more is from a newer release.
-  static let version: Int32 = 1
+  static let version: Int32 = 2
 
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -15,6 +15,12 @@ enum Migrations {
       try db.execute(sql: indexes)
       try db.execute(sql: triggers)
       try db.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = 1")
+    }
+    migrator.registerMigration("2") { db in
+      try db.execute(sql: uploadColumns)
+      try db.execute(sql: uploadTables)
+      try db.execute(sql: uploadTriggers)
+      try db.execute(sql: "PRAGMA user_version = 2")
     }
     return migrator
   }

@@ -8,11 +8,14 @@ public struct Submission: Equatable, Sendable {
   /// The key was known: nothing was added, `id` is the job that has it.
   public var existing: Bool
   public var state: JobState
+  /// The unfinished upload to the same URL that goes first.
+  public var follows: JobID?
 
-  public init(id: JobID, existing: Bool, state: JobState) {
+  public init(id: JobID, existing: Bool, state: JobState, follows: JobID? = nil) {
     self.id = id
     self.existing = existing
     self.state = state
+    self.follows = follows
   }
 }
 
@@ -64,8 +67,9 @@ private struct Insertion {
       batches.insert(batch)
     }
     let state: JobState = spec.paused ? .paused : .queued
+    let follows = spec.kind == .upload ? try transaction.endOfLine(to: spec.destination) : nil
     do {
-      try insertRow(spec, state: state, origin: origin, options: options, transaction)
+      try insertRow(spec, state: state, origin: origin, options: options, follows: follows, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index is asked by inserting; only a refusal is worth a second look.
       try checkDestination(of: spec, transaction)
@@ -73,7 +77,7 @@ private struct Insertion {
     }
     let id = JobID(transaction.db.lastInsertedRowID)
     try transaction.note(.added, job: id, at: now, to: state)
-    return Submission(id: id, existing: false, state: state)
+    return Submission(id: id, existing: false, state: state, follows: follows)
   }
 
   private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
@@ -82,29 +86,48 @@ private struct Insertion {
   }
 
   private func insertRow(
-    _ spec: JobSpec, state: JobState, origin: Int64, options: String?, _ transaction: Transaction
+    _ spec: JobSpec, state: JobState, origin: Int64, options: String?, follows: JobID?, _ transaction: Transaction
   ) throws {
-    try transaction.run(
+    try transaction.db.run(
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
         create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
-        max_attempts, connect_timeout, stall_timeout, part_token, created_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        spec.kind.rawValue, state.rawValue, spec.source, spec.destination, origin, spec.credentials?.username,
-        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse,
-        spec.checksum,
-        options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
-        spec.stallTimeout, randomToken(), now.milliseconds,
-      ])
+        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    ) { bind in
+      bind(spec.kind.rawValue)
+      bind(state.rawValue)
+      bind(spec.source)
+      bind(spec.destination)
+      bind(origin)
+      bind(spec.credentials?.username)
+      bind(spec.credentials?.password)
+      bind(spec.replace)
+      bind(spec.createDirectories)
+      bind(spec.nameFromResponse)
+      bind(spec.checksum)
+      bind(options)
+      bind(spec.batch)
+      bind(spec.key)
+      bind(spec.priority)
+      bind(spec.limitRate)
+      bind(spec.maxAttempts)
+      bind(spec.connectTimeout)
+      bind(spec.stallTimeout)
+      bind(randomToken())
+      bind(now.milliseconds)
+      bind(follows?.rawValue)
+      bind(spec.spool)
+    }
   }
 
   private static func submission(key: String, _ db: Database) throws -> Submission? {
-    let statement = try db.cachedStatement(sql: "SELECT id, state FROM job WHERE key = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [key]) else { return nil }
-    var reader = RowReader(row)
-    return Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+    try db.row("SELECT id, state FROM job WHERE key = ?") { bind in
+      bind(key)
+    } read: { reader in
+      Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+    }
   }
 
   private mutating func originID(_ name: String, _ transaction: Transaction) throws -> Int64 {

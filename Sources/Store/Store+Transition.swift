@@ -20,11 +20,13 @@ extension Store {
   }
 
   /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used
-  /// again.
+  /// again. What a server holds of their uploads is remembered, to be taken back.
   /// - Returns: for each id, in order, success; or `notFound`, `busy`.
   public func remove(_ ids: [JobID], at now: Date) async -> [Result<Void, StoreError>] {
     await each(ids) { id, transaction in
       let state = try transaction.idleState(of: id)
+      try transaction.noteAbandonment(of: id, ledger: nil, at: now)
+      try transaction.forgetFailedAction(of: id)
       try transaction.run("DELETE FROM job WHERE id = ?", [id.rawValue])
       try transaction.note(.removed, job: id, at: now, from: state)
     }
@@ -56,12 +58,12 @@ extension Store {
 extension Transaction {
   /// - Throws: `notFound`, and `busy` where the job is running.
   fileprivate func idleState(of id: JobID) throws -> JobState {
-    let statement = try db.cachedStatement(sql: "SELECT state FROM job WHERE id = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue]) else {
-      throw StoreError.notFound(id)
+    let found: JobState? = try db.row("SELECT state FROM job WHERE id = ?") { bind in
+      bind(id.rawValue)
+    } read: {
+      try $0.word()
     }
-    var reader = RowReader(row)
-    let state: JobState = try reader.word()
+    guard let state = found else { throw StoreError.notFound(id) }
     guard state != .running else { throw StoreError.busy(id) }
     return state
   }
@@ -92,7 +94,10 @@ extension Transaction {
   }
 
   private func retry(_ id: JobID, from before: JobState) throws {
-    if before.isFinal { try claimDestination(of: id) }
+    if before.isFinal {
+      try claimDestination(of: id)
+      try joinLine(id)
+    }
     try run(
       """
       UPDATE job SET state = 'queued', attempt = 0, crashes = 0, retry_at = NULL, retry_delay = 0,
@@ -103,6 +108,7 @@ extension Transaction {
   }
 
   private func cancel(_ id: JobID, error: JobFailure?, at now: Date) throws {
+    try noteAbandonment(of: id, ledger: nil, at: now)
     try run(
       """
       UPDATE job SET state = 'cancelled', bytes_done = 0, resume_data = NULL, finishing_device = NULL,

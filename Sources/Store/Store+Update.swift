@@ -9,11 +9,14 @@ public struct AddressChange: Equatable, Sendable {
   public var origin: String
   /// Replaces what was stored, also where it is `nil`.
   public var credentials: JobSpec.Credentials?
+  /// Of an upload: what the server has of it does not count there, and is to be taken back.
+  public var isElsewhere: Bool
 
-  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil) {
+  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false) {
     self.url = url
     self.origin = origin
     self.credentials = credentials
+    self.isElsewhere = isElsewhere
   }
 }
 
@@ -55,6 +58,10 @@ extension Transaction {
       }
     case .queued, .retrying, .paused, .failed, .cancelled: break
     }
+    if spec.kind == .upload, address?.isElsewhere == true {
+      try noteAbandonment(of: id, ledger: nil, at: now)
+      try run("UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ?", [id.rawValue])
+    }
     try run(
       """
       UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
@@ -65,6 +72,10 @@ extension Transaction {
         spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
         spec.credentials?.username, spec.credentials?.password, id.rawValue,
       ])
+    if spec.kind == .upload, spec.destination != before.spec.destination, !before.job.state.isFinal {
+      try leaveLine(id)
+      try joinLine(id)
+    }
     try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state)
     guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
     return after

@@ -28,6 +28,8 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   /// `sha-256=…`, as demanded by the user.
   public var checksum: String?
   public var error: JobFailure?
+  /// Of an upload with `onSuccess`: what becomes of the file. `nil` otherwise, and before the upload has completed.
+  public var action: FileAction?
   public var createdAt: Date
   public var startedAt: Date?
   public var finishedAt: Date?
@@ -36,8 +38,8 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     id: JobID, kind: JobKind, state: JobState, source: String, destination: String,
     bytesDone: Int64 = 0, bytesTotal: Int64? = nil, bytesPerSecond: Int64 = 0, attempt: Int = 0,
     maxAttempts: Int, retryAt: Date? = nil, priority: Int = 0, batch: String? = nil,
-    key: String? = nil, checksum: String? = nil, error: JobFailure? = nil, createdAt: Date,
-    startedAt: Date? = nil, finishedAt: Date? = nil
+    key: String? = nil, checksum: String? = nil, error: JobFailure? = nil,
+    action: FileAction? = nil, createdAt: Date, startedAt: Date? = nil, finishedAt: Date? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -55,6 +57,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     self.key = key
     self.checksum = checksum
     self.error = error
+    self.action = action
     self.createdAt = createdAt
     self.startedAt = startedAt
     self.finishedAt = finishedAt
@@ -62,7 +65,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
 
   private enum CodingKeys: String, CodingKey {
     case id, kind, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
-    case maxAttempts, retryAt, priority, batch, key, checksum, error, createdAt, startedAt, finishedAt
+    case maxAttempts, retryAt, priority, batch, key, checksum, error, action, createdAt, startedAt, finishedAt
   }
 
   /// Every field is always there, null where there is nothing to say, so that scripts need not ask twice.
@@ -84,8 +87,29 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     try container.encode(key, forKey: .key)
     try container.encode(checksum, forKey: .checksum)
     try container.encode(error, forKey: .error)
+    try container.encode(action, forKey: .action)
     try container.encode(createdAt, forKey: .createdAt)
     try container.encode(startedAt, forKey: .startedAt)
     try container.encode(finishedAt, forKey: .finishedAt)
+  }
+}
+
+/// What becomes of an uploaded file, and how far that is.
+public struct FileAction: Codable, Equatable, Sendable {
+  public var state: State
+  /// What was done, or why not; for people.
+  public var message: String?
+
+  public enum State: String, Codable, CaseIterable, Sendable {
+    /// The server has the file; it is about to be deleted or moved.
+    case pending
+    case done
+    /// The file stays where it is, and `message` says why.
+    case failed
+  }
+
+  public init(state: State, message: String? = nil) {
+    self.state = state
+    self.message = message
   }
 }

@@ -29,11 +29,23 @@ public struct JobDetail: Codable, Equatable, Sendable {
     public var connectTimeout: Double?
     /// Seconds.
     public var stallTimeout: Double?
+    /// Where user name and password are looked up.
+    public var credentials: SecretReference?
+    /// Where the values of headers are looked up.
+    public var headerReferences: [String: SecretHeader]?
+    /// Of an upload.
+    public var upload: UploadOptions?
+    /// The file was read from standard input and is the daemon's own.
+    public var isSpooled: Bool?
+    /// The upload to the same URL that goes first.
+    public var follows: JobID?
 
     public init(
       headers: [String: String] = [:], secretHeaders: [String] = [], hasCredentials: Bool = false,
       replace: Bool = false, createDirectories: Bool = false, nameFromResponse: Bool = false,
-      limitRate: Int64? = nil, connectTimeout: Double? = nil, stallTimeout: Double? = nil
+      limitRate: Int64? = nil, connectTimeout: Double? = nil, stallTimeout: Double? = nil,
+      credentials: SecretReference? = nil, headerReferences: [String: SecretHeader]? = nil,
+      upload: UploadOptions? = nil, isSpooled: Bool? = nil, follows: JobID? = nil
     ) {
       self.headers = headers
       self.secretHeaders = secretHeaders
@@ -44,6 +56,11 @@ public struct JobDetail: Codable, Equatable, Sendable {
       self.limitRate = limitRate
       self.connectTimeout = connectTimeout
       self.stallTimeout = stallTimeout
+      self.credentials = credentials
+      self.headerReferences = headerReferences
+      self.upload = upload
+      self.isSpooled = isSpooled
+      self.follows = follows
     }
   }
 
@@ -74,7 +91,7 @@ public struct Attempt: Codable, Equatable, Sendable {
   public var outcome: Outcome?
   /// Offset it went on from.
   public var resumedFrom: Int64
-  /// Body bytes that arrived over the network in this try, those fetched again included.
+  /// Body bytes that crossed the network in this try, those fetched again included; of an upload, those sent.
   public var bytesReceived: Int64
   public var httpStatus: Int?
   public var remoteAddress: String?

@@ -45,6 +45,10 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let protocolError = Code(rawValue: "protocol")
     /// The disk gave an error other than being full.
     public static let io = Code(rawValue: "io")
+    /// The server may or may not have done what was asked: only a person can tell.
+    public static let outcomeUnknown = Code(rawValue: "outcome-unknown")
+    /// A secret that is looked up elsewhere is not to be had.
+    public static let credentials = Code(rawValue: "credentials")
     public static let cancelled = Code(rawValue: "cancelled")
     public static let `internal` = Code(rawValue: "internal")
   }

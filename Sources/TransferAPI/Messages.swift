@@ -7,12 +7,21 @@ public struct AddResult: Codable, Equatable, Sendable {
   /// `true` where the key was known and `id` names the job that was there before.
   public var existing: Bool?
   public var error: Problem?
+  /// Where the job stands, if it was there before.
+  public var state: JobState?
+  /// What the user should know of a job that was added all the same.
+  public var warning: String?
 
-  public init(line: Int? = nil, id: JobID? = nil, existing: Bool? = nil, error: Problem? = nil) {
+  public init(
+    line: Int? = nil, id: JobID? = nil, existing: Bool? = nil, error: Problem? = nil, state: JobState? = nil,
+    warning: String? = nil
+  ) {
     self.line = line
     self.id = id
     self.existing = existing
     self.error = error
+    self.state = state
+    self.warning = warning
   }
 }
 
@@ -39,6 +48,8 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
     case notAllowed = "not-allowed"
     case destinationExists = "destination-exists"
     case destinationMissing = "destination-missing"
+    /// The file to upload is not there.
+    case sourceMissing = "source-missing"
     case tooLarge = "too-large"
     case methodNotAllowed = "method-not-allowed"
     case unsupportedMediaType = "unsupported-media-type"
@@ -53,7 +64,7 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
       case .notFound: 404
       case .methodNotAllowed: 405
       case .notAllowed, .destinationExists: 409
-      case .destinationMissing: 422
+      case .destinationMissing, .sourceMissing: 422
       case .tooLarge: 413
       case .unsupportedMediaType: 415
       case .internal: 500
@@ -147,7 +158,8 @@ public struct Event: Codable, Equatable, Sendable {
     case added
     /// The state changed.
     case state
-    /// Priority, limit or URL changed.
+    /// Something other than the state changed: priority, limit, URL; or, with the reason, what was done with an uploaded
+    /// file, how a hook ended, what was taken back from a server.
     case changed
     /// Removed: `to` is nil.
     case removed
@@ -209,6 +221,19 @@ public struct Stats: Codable, Equatable, Sendable {
     self.maxActive = maxActive
     self.maxPerOrigin = maxPerOrigin
     self.lastEvent = lastEvent
+  }
+}
+
+/// The answer of `POST /v1/spool` and `PUT /v1/spool/{token}`.
+public struct Spool: Codable, Equatable, Sendable {
+  /// Names it, in `NewJob.spool` too.
+  public var token: String
+  /// Where the next piece begins.
+  public var bytes: Int64
+
+  public init(token: String, bytes: Int64) {
+    self.token = token
+    self.bytes = bytes
   }
 }
 

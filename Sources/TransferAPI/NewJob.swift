@@ -2,7 +2,7 @@
 ///
 /// Only `source` is required in JSON; `url` is accepted in its place. Unknown fields are an error, so that a
 /// misspelt option is never accepted and ignored. Paths are absolute: the daemon has no idea of the client's
-/// current directory.
+/// current directory. Of an upload `source` is the file and `destination` the URL.
 public struct NewJob: Equatable, Sendable {
   public var kind: JobKind = .download
   public var source: String
@@ -29,27 +29,79 @@ public struct NewJob: Equatable, Sendable {
   public var connectTimeout: Double?
   /// Seconds without progress.
   public var stallTimeout: Double?
+  /// User name and password, `NAME:PASSWORD`, that stand elsewhere.
+  public var credentials: SecretReference?
+  /// Headers whose values stand elsewhere.
+  public var secretHeaders: [String: SecretHeader] = [:]
+  /// Of an upload only.
+  public var upload = UploadOptions()
+  /// Of an upload, in place of `source`: what was handed to `/v1/spool`, by the token that it gave.
+  public var spool: String?
 
   public init(source: String) { self.source = source }
+
+  /// An upload of the file at `path`.
+  public init(uploading path: String, to url: String) {
+    kind = .upload
+    source = path
+    destination = url
+  }
+}
+
+extension CodingUserInfoKey {
+  /// The `JobKind` of new jobs that do not say theirs; otherwise they are downloads.
+  public static let newJobKind = CodingUserInfoKey(rawValue: "transferd.newJobKind")!
 }
 
 extension NewJob: Codable {
   private enum CodingKeys: String, CodingKey, CaseIterable {
     case kind, source, url, destination, directory, nameFromResponse, createDirectories, replace
     case checksum, headers, batch, key, priority, paused, limitRate, maxAttempts, connectTimeout
-    case stallTimeout
+    case stallTimeout, credentials, secretHeaders, spool
+  }
+
+  /// Every field there is: its own, and those of an upload.
+  private enum AnyField: CodingKey {
+    case own(CodingKeys)
+    case upload(UploadOptions.CodingKeys)
+
+    init?(stringValue: String) {
+      if let key = CodingKeys(stringValue: stringValue) {
+        self = .own(key)
+      } else if let key = UploadOptions.CodingKeys(stringValue: stringValue) {
+        self = .upload(key)
+      } else {
+        return nil
+      }
+    }
+
+    init?(intValue: Int) { nil }
+    var intValue: Int? { nil }
+    var stringValue: String {
+      switch self {
+      case .own(let key): key.stringValue
+      case .upload(let key): key.stringValue
+      }
+    }
   }
 
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
-    try decoder.refuseUnknownFields(besides: CodingKeys.self)
+    try decoder.refuseUnknownFields(besides: AnyField.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
+    let spool = try container.decodeIfPresent(String.self, forKey: .spool)
     guard
       let source = try container.decodeIfPresent(String.self, forKey: .source)
-        ?? container.decodeIfPresent(String.self, forKey: .url)
+        ?? container.decodeIfPresent(String.self, forKey: .url) ?? spool.map({ _ in "" })
     else { throw WireError("missing field \"source\"") }
     self.init(source: source)
-    kind = try container.decodeIfPresent(JobKind.self, forKey: .kind) ?? .download
+    self.spool = spool
+    kind =
+      try container.decodeIfPresent(JobKind.self, forKey: .kind)
+      ?? decoder.userInfo[.newJobKind] as? JobKind ?? .download
+    try decodeUpload(from: decoder)
+    credentials = try container.decodeIfPresent(SecretReference.self, forKey: .credentials)
+    secretHeaders = try container.decodeIfPresent([String: SecretHeader].self, forKey: .secretHeaders) ?? [:]
     destination = try container.decodeIfPresent(String.self, forKey: .destination)
     directory = try container.decodeIfPresent(String.self, forKey: .directory)
     nameFromResponse = try container.decodeIfPresent(Bool.self, forKey: .nameFromResponse) ?? false
@@ -67,10 +119,26 @@ extension NewJob: Codable {
     stallTimeout = try container.decodeIfPresent(TimeSpan.self, forKey: .stallTimeout)?.seconds
   }
 
+  /// An upload's fields mean nothing in a download: they would be accepted and ignored.
+  private mutating func decodeUpload(from decoder: any Decoder) throws {
+    guard kind == .upload else {
+      let given = try decoder.container(keyedBy: UploadOptions.CodingKeys.self).allKeys
+      guard given.isEmpty, spool == nil else {
+        throw WireError("\(given.first?.stringValue ?? "spool") is for uploads: \"kind\":\"upload\"")
+      }
+      return
+    }
+    upload = try UploadOptions(from: decoder)
+  }
+
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(kind, forKey: .kind)
-    try container.encode(source, forKey: .source)
+    if spool == nil || !source.isEmpty { try container.encode(source, forKey: .source) }
+    try container.encodeIfPresent(spool, forKey: .spool)
+    if kind == .upload { try upload.encode(to: encoder) }
+    try container.encodeIfPresent(credentials, forKey: .credentials)
+    if !secretHeaders.isEmpty { try container.encode(secretHeaders, forKey: .secretHeaders) }
     try container.encodeIfPresent(destination, forKey: .destination)
     try container.encodeIfPresent(directory, forKey: .directory)
     if nameFromResponse { try container.encode(true, forKey: .nameFromResponse) }

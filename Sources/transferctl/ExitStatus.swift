@@ -27,7 +27,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .notAllowed: self = .notAllowed
     case .destinationExists, .destinationMissing: self = .cannotCreate
     case .unavailable: self = .unreachable
-    case .tooLarge, .methodNotAllowed, .unsupportedMediaType, .diskFull, .internal: self = .failed
+    case .sourceMissing, .tooLarge, .methodNotAllowed, .unsupportedMediaType, .diskFull, .internal: self = .failed
     }
   }
 }
@@ -50,6 +50,7 @@ struct CommandFailure: Error, Equatable {
     case let problem as Problem: self.init(ExitStatus(problem.code), problem.detail)
     case ControlError.unreachable(let reason): self.init(.unreachable, reason)
     case ControlError.unexpected(let reason): self.init(.failed, reason)
+    case let fault as FileFault: self.init(fault.status, fault.description)
     case let error as OutputError: self.init(.failed, error.description)
     case let error as WireError: self.init(.usage, error.description)
     case is CancellationError: self.init(.interrupted)

@@ -6,7 +6,7 @@ import TransferAPI
 struct Transferctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transferctl",
-    abstract: "Queue downloads, follow them, and steer the daemon that makes them.",
+    abstract: "Queue downloads and uploads, follow them, and steer the daemon that makes them.",
     discussion: """
       Ids and data go to standard output, words for people to standard error. Exit status: 0 done, 1 failed, \
       3 daemon unreachable, 4 no such job or batch, 5 permission denied, 6 not allowed in the job's state, \
@@ -14,7 +14,7 @@ struct Transferctl: AsyncParsableCommand {
       """,
     version: "transferctl \(Version.current)",
     subcommands: [
-      Add.self, Status.self, Show.self, Events.self, Watch.self, Wait.self,
+      Add.self, Upload.self, Status.self, Show.self, Events.self, Watch.self, Wait.self,
       Pause.self, Resume.self, Cancel.self, Retry.self, Remove.self, SetCommand.self,
       BatchCommand.self, Export.self, Import.self, DaemonCommand.self, VersionCommand.self,
     ])

@@ -8,11 +8,11 @@ import TransferAPI
 @Suite struct JobDefaultsTests {
   private func defaults() -> JobDefaults {
     var defaults = JobDefaults(directory: "/base")
-    defaults.batch = "b"
-    defaults.priority = 3
+    defaults.job.batch = "b"
+    defaults.job.priority = 3
     defaults.createDirectories = true
-    defaults.headers = ["X-One": "1", "X-Two": "2"]
-    defaults.limitRate = 1024
+    defaults.job.headers = ["X-One": "1", "X-Two": "2"]
+    defaults.job.limitRate = 1024
     return defaults
   }
 

@@ -1,11 +1,21 @@
 import FoundationEssentials
 import Glibc
 
+/// Where libcurl gets a request's body from. Used on the transfer loop's thread alone.
+protocol BodyReading: AnyObject {
+  var size: Int64 { get }
+  /// Bytes read; 0 at the end; `TRANSFER_READFUNC_PAUSE` to be asked again after `TransferLoop.unpause`.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int
+  /// Goes back, where libcurl has to send again; false where that must not be.
+  func seek(to offset: Int64) -> Bool
+  func close()
+}
+
 /// Reads a request's body for libcurl, from memory and from files; rewinds when libcurl sends it again.
 ///
 /// At most one file is open at a time, from the first byte that is read of it, so that a form with 10,000 files needs
 /// one descriptor. The length is known from the beginning.
-final class BodyReader {
+final class BodyReader: BodyReading {
   let size: Int64
   private let segments: [BodySegment]
   /// Where each segment begins in the body.

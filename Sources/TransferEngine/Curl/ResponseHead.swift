@@ -56,8 +56,10 @@ public struct ResponseHead: Sendable, Equatable {
 /// Puts a response head together from the lines libcurl hands over, one a call.
 struct ResponseHeadParser {
   enum Step: Equatable {
-    /// More lines follow, or an interim (1xx) response ended.
+    /// More lines follow.
     case reading
+    /// An interim (1xx) response ended; the final one follows.
+    case interim(ResponseHead)
     case finished(ResponseHead)
     case tooLarge
   }
@@ -90,7 +92,7 @@ struct ResponseHeadParser {
       if head.status < 200 {
         interims += 1
         self.head = nil
-        return interims > maximumInterims ? .tooLarge : .reading
+        return interims > maximumInterims ? .tooLarge : .interim(head)
       }
       isDone = true
       return .finished(head)

@@ -7,20 +7,28 @@ final class Transfer {
   let id: TransferID
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
-  private let request: WireRequest
-  private let receiver: any TransferReceiver
+  let request: WireRequest
+  let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
-  private var verdict = HeadVerdict.takeBody
+  var verdict = HeadVerdict.takeBody
+  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  private var isHeadHeld = false
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
-  private var failure: TransferError?
-  private var isStopped = false
-  private var reader: BodyReader?
+  var failure: TransferError?
+  var isStopped = false
+  var reader: (any BodyReading)?
   /// The body, where it is a stream.
   private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
   /// Its request is suspended: nothing is taken and nothing is given.
   var isHeld = false
+  /// What a transfer by another protocol than HTTP keeps.
+  var remote: RemoteTransferState?
+  /// How the connection is protected; known while the transfer has it.
+  var tls: TLSSession?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -46,30 +54,29 @@ final class Transfer {
     handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
-    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
-    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
       handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))
     }
-    if let rate = request.limitRate { handle.set(CURLOPT_MAX_RECV_SPEED_LARGE, offset: rate) }
-    if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
-    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
-    if let credentials = request.credentials {
-      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
-      handle.set(CURLOPT_USERNAME, credentials.username)
-      handle.set(CURLOPT_PASSWORD, credentials.password)
+    if let rate = request.limitRate {
+      handle.set(request.upload == nil ? CURLOPT_MAX_RECV_SPEED_LARGE : CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
     }
+    if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
+    if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
+    configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureTrust(context)
+    if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
     var lines = request.headers.map(Self.line)
     if !expectsContinue { lines.append("Expect:") }
@@ -77,12 +84,13 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if let body = request.body {
+    if let reader = try makeReader() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      let size = try openBody(body)
+      let size = try openBody()
+      if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: size ?? -1)
       receiver.didSend(TransferProgress(completed: 0, total: size))
       handle.set(CURLOPT_READDATA, context)
@@ -104,19 +112,27 @@ final class Transfer {
   }
 
   /// The body's length; `nil` for a stream, which is sent in chunks.
-  private func openBody(_ body: RequestBody) throws(TransferError) -> Int64? {
-    if case .stream(let pipe) = body {
+  private func openBody() throws(TransferError) -> Int64? {
+    if case .stream(let pipe)? = request.body {
       self.pipe = pipe
       return nil
     }
-    let reader = try BodyReader(body)
+    let reader = try makeReader()
     self.reader = reader
-    return reader.size
+    return reader?.size
+  }
+
+  private func makeReader() throws(TransferError) -> (any BodyReading)? {
+    if let upload = request.upload { return UploadBodyReader(upload) }
+    if let body = request.body { return try BodyReader(body) }
+    return nil
   }
 
   /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
-  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1).
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). Left alone, libcurl asks, and
+  /// sends again without asking after a 417.
   private var expectsContinue: Bool {
+    if request.upload != nil { return request.expectsContinue }
     guard request.body != nil, !request.headers.contains(.expect) else { return false }
     return reader.map { $0.size > 1 << 20 } ?? true
   }
@@ -132,7 +148,9 @@ final class Transfer {
   }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
-    let metrics = TransferMetrics(of: handle)
+    if remote != nil { return remoteOutcome(code) }
+    let metrics = TransferMetrics(of: handle, tls: tls)
+    if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -140,6 +158,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
@@ -150,8 +169,13 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    noteTLS()
+    if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count
+    case .interim(let head):
+      receiver.receive(interim: head)
+      return line.count
     case .tooLarge:
       failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
       return -1
@@ -159,22 +183,33 @@ final class Transfer {
       self.head = head
       // A body that waits for its source would keep libcurl from ending after a refusal.
       if head.status >= 300 { pipe?.wakeUp() }
-      do throws(TransferError) {
-        verdict = try receiver.receive(head)
-      } catch {
-        failure = error
+      if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
+        failure = refusal
         return -1
       }
-      if case .stop = verdict {
-        isStopped = true
-        return -1
-      }
-      return line.count
+      isHeadHeld = mayBeChallenge(head)
+      return isHeadHeld || deliver(head) ? line.count : -1
     }
+  }
+
+  /// False where the transfer must end.
+  private func deliver(_ head: ResponseHead) -> Bool {
+    isHeadHeld = false
+    do throws(TransferError) {
+      verdict = try receiver.receive(head)
+    } catch {
+      failure = error
+      return false
+    }
+    if case .stop = verdict { isStopped = true }
+    return !isStopped
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
+    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    if isHeadHeld, let head, !deliver(head) { return -1 }
+    if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {
@@ -203,7 +238,9 @@ final class Transfer {
       if let pipe { return try read(pipe, into: buffer) }
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
-      receiver.didSend(TransferProgress(completed: reader.position, total: reader.size))
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
     } catch {
       failure = error
@@ -225,12 +262,14 @@ final class Transfer {
     guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    let isWhole = reader.position == reader.size && reader.size > 0
+    let isWhole = bodyPosition == reader.size && reader.size > 0
     if isWhole, head == nil, [.post, .patch].contains(request.method) {
       failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 

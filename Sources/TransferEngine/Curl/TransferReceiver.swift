@@ -1,7 +1,12 @@
 /// Who takes what a transfer brings. Both calls come on the transfer loop's thread and must not block for long.
 protocol TransferReceiver: AnyObject, Sendable {
+  /// An interim (1xx) response's head, `100 Continue` included.
+  func receive(interim head: ResponseHead)
   /// The final response's head. An error ends the transfer with it.
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict
+  /// What is known of a file that comes by another protocol than HTTP; once, before its bytes. An error ends the transfer
+  /// with it.
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict
   /// Body bytes, in order. An error ends the transfer with it. After `.pause` the same bytes come again.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict
   /// How much of the request's body libcurl has taken; once before the first byte, and after each piece. The total of a
@@ -11,6 +16,11 @@ protocol TransferReceiver: AnyObject, Sendable {
 
 extension TransferReceiver {
   func didSend(_ progress: TransferProgress) {}
+}
+
+extension TransferReceiver {
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
+  func receive(interim head: ResponseHead) {}
 }
 
 enum HeadVerdict: Sendable {

@@ -83,7 +83,7 @@ public struct SafeFileName: Equatable, Sendable {
   }
 
   /// `nil` for bad escapes and for bytes that are not UTF-8.
-  private static func percentDecoded(_ text: String) -> String? {
+  static func percentDecoded(_ text: String) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -27,6 +27,16 @@ struct DownloadPlan: Sendable {
     return try DownloadTarget(directory: directory, name: name, options: options)
   }
 
+  /// Where the file goes where the protocol has no head; a chooser then gets one that says nothing but 200.
+  func target(in directory: Directory?) throws(TransferError) -> DownloadTarget {
+    if let chooser {
+      return try DownloadTarget(
+        chooser(destination.name, ResponseHead(status: 200, version: request.url.scheme.uppercased())))
+    }
+    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
+    return try DownloadTarget(directory: directory, name: destination.name, options: options)
+  }
+
   /// Whether an encoded body is to be decoded. Identity was asked for, so a server that encodes all the same means
   /// transport compression – unless the file itself is of that form, as `.tar.gz` served with `Content-Encoding: gzip`.
   /// `nil` for codings that are none, or that libcurl cannot undo: the bytes are kept as they come.

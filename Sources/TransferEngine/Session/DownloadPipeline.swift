@@ -129,37 +129,45 @@ struct DownloadPipeline: Sendable {
     _ course: inout Course, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) -> String {
     let directory = try await openDirectory(course)
-    if let directory, plan.chooser == nil, !plan.destination.isNamedByResponse,
-      !plan.options.contains(.removePreviousFile), directory.contains(plan.destination.name)
-    {
-      throw .file(.destinationExists(directory.path + "/" + plan.destination.name))
-    }
     let request = try await session.adapted(plan.request, interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
     if !isWhole(course) {
-      try await fetch(&course, request, directory)
+      if request.url.isHTTP {
+        try await fetch(&course, request, directory)
+      } else {
+        try await fetchRemote(&course, request, directory)
+      }
     }
+    if Task.isCancelled { throw .cancelled }
     return try await finish(&course)
   }
 
-  /// The destination's directory; where that is chosen later, the part file's, if there is one.
+  /// The destination's directory, in which its name must be free unless it may be replaced; where the destination is chosen
+  /// later, the part file's, if there is one.
   private func openDirectory(_ course: Course) async throws(TransferError) -> Directory? {
-    var path: String? = plan.destination.directory
-    if plan.chooser != nil { path = course.resumeData?.partialFile.directory }
-    guard let path else { return nil }
-    let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
-    return try await BlockingIO.run { () throws(TransferError) in try Directory.open(path, creating: isCreating) }
+    if plan.chooser != nil {
+      guard let path = course.resumeData?.partialFile.directory else { return nil }
+      return try await BlockingIO.run { () throws(TransferError) in try Directory.open(path, creating: false) }
+    }
+    let destination = plan.destination
+    let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
+    return try await BlockingIO.run { () throws(TransferError) in
+      let directory = try Directory.open(destination.directory, creating: isCreating)
+      if mustBeFree, directory.contains(destination.name) {
+        throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      }
+      return directory
+    }
   }
 
   /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
   private func reopenPart(_ course: inout Course, _ directory: Directory?) throws(TransferError) {
     course.onDisk = 0
     course.target = nil
-    guard let data = course.resumeData, let directory else {
-      directory?.remove(plan.partialName)
-      return
-    }
+    // A part file of which nothing is known is replaced by the new one.
+    guard let data = course.resumeData, let directory else { return }
     guard
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {
@@ -256,14 +264,14 @@ struct DownloadPipeline: Sendable {
   }
 
   /// One hop: runs the transfer with its checkpoints beside it, and takes over what it left.
-  private func transfer(
+  func transfer(
     _ course: inout Course, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
     _ isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver {
     await core.waitWhileSuspended()
     let id = TransferID()
     let core = core
-    let loop = session.loop
+    let loop = try session.performer(for: request.url)
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
@@ -276,7 +284,8 @@ struct DownloadPipeline: Sendable {
       Task { await loop.cancel(id) }
     })
     core.willSend(request)
-    let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    var wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    wire.remote?.operation = .read(from: question.start)
     checkpoints.attach(receiver)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     await checkpoints.finish()

@@ -53,29 +53,34 @@ extension Session {
 
   /// One hop as libcurl gets it.
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
-    var headers = configuration.defaultHeaders
-    for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
-    return WireRequest(
-      url: request.url.string, host: "\(request.url.host):\(request.url.port)", method: request.method,
-      headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
+    let headers = headerFields(of: request)
+    var wire = WireRequest(
+      url: request.url.isHTTP ? request.url.string : request.url.wireString,
+      host: "\(request.url.host):\(request.url.port)", method: request.method,
+      headers: headers, body: request.body,
+      credential: request.credential ?? request.credentials.map(HTTPCredential.basic), acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
-      certificateAuthorityFile: configuration.certificateAuthorityFile)
+      certificateAuthorityFile: configuration.certificateAuthorityFile,
+      remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
+    applyTrust(to: &wire, request)
+    applyProxy(to: &wire, request)
+    return wire
   }
 
   /// One transfer of a request that is held while the request is suspended: nothing is read or sent, and the connection
   /// stays.
   func perform<Output>(
     _ request: TransferRequest, acceptEncoding: String?, for core: RequestCore<Output>,
-    receiver: any TransferReceiver, begins: (TransferID) -> Void = { _ in }
-  ) async -> TransferOutcome {
+    receiver: any TransferReceiver, begins: (TransferID, any TransferPerformer) -> Void = { _, _ in }
+  ) async throws(TransferError) -> TransferOutcome {
+    let loop = try performer(for: request.url)
     core.willSend(request)
-    let loop = loop
     let id = TransferID { [weak core] in core?.requestState == .suspended }
     // Asked on the loop: of calls that overtake each other, the last one sees how things stand.
     let adjust: @Sendable () -> Void = { Task { await loop.adjustHold(id) } }
     core.setTransfer(hold: adjust, release: adjust)
-    begins(id)
+    begins(id, loop)
     let wire = wireRequest(request, acceptEncoding: acceptEncoding)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     core.setTransfer(hold: nil)

@@ -7,10 +7,14 @@ public final class Session: Sendable {
 
   public let configuration: SessionConfiguration
   let interceptor: (any RequestInterceptor)?
+  public let serverTrustManager: ServerTrustManager?
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
   let active = ActiveRequests()
+  let hostsReported = Mutex<Set<String>>([])
+  let remoteLoops: RemoteLoops
+  let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   /// - Parameters:
@@ -19,16 +23,18 @@ public final class Session: Sendable {
   ///   - redirectHandler: for requests that have none of their own.
   public init(
     configuration: SessionConfiguration = SessionConfiguration(), startRequestsImmediately: Bool? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,
     redirectHandler: any RedirectHandler = Redirector(behavior: .follow), eventMonitors: [any EventMonitor] = []
   ) {
     var configuration = configuration
     if let startRequestsImmediately { configuration.startRequestsImmediately = startRequestsImmediately }
     self.configuration = configuration
     self.interceptor = interceptor
+    self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
   }
 
   func nextRequestID() -> RequestID {
@@ -40,6 +46,7 @@ public final class Session: Sendable {
     guard !eventMonitors.isEmpty else { return }
     let event = event()
     for monitor in eventMonitors { monitor.request(id, did: event) }
+    if case .send(let request) = event { reportSkippedTrust(request, id) }
   }
 }
 

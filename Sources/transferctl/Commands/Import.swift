@@ -18,7 +18,8 @@ struct Import: AsyncParsableCommand {
   func run() async throws {
     let paths = PathResolver()
     var lines = JobLines()
-    let defaults = JobDefaults(directory: try paths.absolute(paths.currentDirectory()))
+    var defaults = JobDefaults(directory: try paths.absolute(paths.currentDirectory()))
+    defaults.acceptsUploads = true
     lines.add(exported: try InputFile.read(file), defaults)
     try lines.requireFaultless()
     if lines.skippedFinal > 0 {

@@ -6,6 +6,10 @@ struct Submission {
   private(set) var ids: [JobID] = []
   /// Of the first job that was refused.
   private(set) var failure: ExitStatus?
+  /// A key answered a job that was there before.
+  private(set) var hasExisting = false
+  /// Jobs that were there before and had failed, or were cancelled.
+  private(set) var spoiled: [JobID] = []
   private var refused = 0
   private var answered = 0
 
@@ -54,7 +58,13 @@ struct Submission {
     } else if let id = result.id {
       ids.append(id)
       try Output.standard.line(id.description)
-      if result.existing == true { Notice.say("job \(id) was added before with this key") }
+      if result.existing == true {
+        hasExisting = true
+        let state = result.state.map { ", and is \($0.rawValue)" } ?? ""
+        Notice.say("job \(id) was added before with this key\(state)")
+        if result.state == .failed || result.state == .cancelled { spoiled.append(id) }
+      }
+      if let warning = result.warning { Notice.say(warning) }
     } else {
       throw ControlError.unexpected("the daemon's answer names neither an id nor an error")
     }
@@ -65,17 +75,20 @@ extension JobLines {
   /// Says every fault; nothing is to be added where there is one.
   /// - Throws: `CommandFailure` with the status of the first.
   func requireFaultless() throws {
-    guard let first = faults.first else { return }
     for fault in faults {
       Notice.say(
         fault.origin.isLine ? "\(fault.origin): \(fault.message)" : "transferctl: \(fault.message)")
     }
+    guard let first = faults.first(where: { !$0.isOfFile }) ?? (count == 0 ? faults.first : nil) else { return }
     throw CommandFailure(first.status, faults.count + count > 1 ? "nothing was added" : nil)
   }
 }
 
 extension JobLines.Origin {
   fileprivate var isLine: Bool {
-    if case .line = self { true } else { false }
+    switch self {
+    case .line, .item: true
+    case .argument, .path: false
+    }
   }
 }

@@ -11,16 +11,12 @@ struct JobDefaults: Sendable {
   var createDirectories = false
   var replace = false
   var checksum: String?
-  var headers: [String: String] = [:]
-  var batch: String?
   var key: String?
-  var priority = 0
-  var paused = false
-  var limitRate: Int64?
-  var maxAttempts: Int?
-  var connectTimeout: Double?
-  var stallTimeout: Double?
+  /// What downloads and uploads have in common.
+  var job = NewJob(source: "")
   var paths = PathResolver()
+  /// What was exported may be an upload.
+  var acceptsUploads = false
 
   init(directory: String) { self.directory = directory }
 
@@ -47,7 +43,11 @@ struct JobDefaults: Sendable {
   /// - Parameter given: the fields that are not defaults.
   func completed(_ job: NewJob, given: Set<String>) throws -> NewJob {
     var job = job
-    guard job.kind == .download else { throw WireError("uploads cannot be added here") }
+    guard job.kind == .download else {
+      guard acceptsUploads else { throw WireError("uploads are added by transferctl upload --manifest") }
+      try check(job)
+      return job
+    }
     try Syntax.check(url: job.source)
     try check(job)
     fill(&job, where: { !given.contains($0) })
@@ -75,16 +75,8 @@ struct JobDefaults: Sendable {
     if isWanted("createDirectories") { job.createDirectories = createDirectories }
     if isWanted("replace") { job.replace = replace }
     if isWanted("checksum") { job.checksum = checksum }
-    if isWanted("batch") { job.batch = batch }
     if isWanted("key") { job.key = key }
-    if isWanted("priority") { job.priority = priority }
-    if isWanted("paused") { job.paused = paused }
-    if isWanted("limitRate") { job.limitRate = limitRate }
-    if isWanted("maxAttempts") { job.maxAttempts = maxAttempts }
-    if isWanted("connectTimeout") { job.connectTimeout = connectTimeout }
-    if isWanted("stallTimeout") { job.stallTimeout = stallTimeout }
-    let own = Set(job.headers.keys.map { $0.lowercased() })
-    for (name, value) in headers where !own.contains(name.lowercased()) { job.headers[name] = value }
+    job.fill(from: self.job, where: isWanted)
   }
 }
 

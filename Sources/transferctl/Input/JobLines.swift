@@ -8,11 +8,16 @@ struct JobLines: Sendable {
   enum Origin: Equatable, Sendable, CustomStringConvertible {
     case argument(String)
     case line(Int)
+    /// Of a list whose items end with NUL.
+    case item(Int)
+    case path(String)
 
     var description: String {
       switch self {
       case .argument(let url): Secrets.redacting(url: url)
       case .line(let number): "line \(number)"
+      case .item(let number): "item \(number)"
+      case .path(let path): path
       }
     }
   }
@@ -21,6 +26,8 @@ struct JobLines: Sendable {
     let origin: Origin
     let message: String
     let status: ExitStatus
+    /// The file system's word on one file: the others are added all the same.
+    var isOfFile = false
   }
 
   /// NDJSON of `NewJob`.
@@ -66,8 +73,11 @@ struct JobLines: Sendable {
     }
   }
 
+  /// Something that gives no job.
+  mutating func add(fault: Fault) { faults.append(fault) }
+
   /// - Parameter make: `nil` for a job that is to be left out.
-  private mutating func take(_ origin: Origin, _ make: (JSONDecoder) throws -> NewJob?) {
+  mutating func take(_ origin: Origin, _ make: (JSONDecoder) throws -> NewJob?) {
     do {
       guard let job = try make(decoder) else {
         skippedFinal += 1
@@ -79,7 +89,9 @@ struct JobLines: Sendable {
     } catch {
       let failure = CommandFailure(error) ?? CommandFailure(.usage, WireCoding.explain(error))
       faults.append(
-        Fault(origin: origin, message: failure.message ?? "cannot be read", status: failure.status))
+        Fault(
+          origin: origin, message: failure.message ?? "cannot be read", status: failure.status,
+          isOfFile: error is FileFault))
     }
   }
 }
@@ -91,6 +103,26 @@ private struct RequestNames: Decodable {
 
 /// Lines of text as people's files have them: LF or CRLF, perhaps a byte order mark, blank lines, `#` comments.
 enum InputLines {
+  /// As `each`, with every byte as it is: a path may begin with a blank or with `#`. Empty lines are passed over.
+  static func eachLiteral(in bytes: [UInt8], separator: UInt8, _ body: (Int, Result<String, WireError>) -> Void) {
+    var number = 0
+    var start = separator != 0 && bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
+    while start < bytes.count {
+      let end = bytes[start...].firstIndex(of: separator) ?? bytes.count
+      number += 1
+      let item = bytes[start..<end]
+      start = end + 1
+      guard !item.isEmpty else { continue }
+      if item.contains(0) {
+        body(number, .failure(WireError("has a NUL byte; lists that end their items with NUL are read with -0")))
+      } else if let text = String(validating: item, as: UTF8.self) {
+        body(number, .success(text))
+      } else {
+        body(number, .failure(WireError("is a path that is not UTF-8: \(String(decoding: item, as: UTF8.self))")))
+      }
+    }
+  }
+
   /// Calls `body` with the number (from 1) and the text, without surrounding blanks, of each line that says
   /// something; with an error for one that is not text.
   static func each(in bytes: [UInt8], _ body: (Int, Result<String, WireError>) -> Void) {

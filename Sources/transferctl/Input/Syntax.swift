@@ -2,18 +2,22 @@ import TransferAPI
 
 /// Quick checks before anything is sent; the daemon repeats them all. Messages say what is wrong and what to do.
 enum Syntax {
-  /// http and https URLs only.
-  static func check(url: String) throws(WireError) {
+  /// What downloads come from.
+  static let downloadSchemes = ["http", "https"]
+  /// What files are brought to.
+  static let uploadSchemes = ["http", "https", "s3", "ftp", "ftps", "sftp", "scp"]
+
+  static func check(url: String, schemes: [String] = downloadSchemes) throws(WireError) {
     if let scalar = url.unicodeScalars.first(where: { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) }) {
       throw WireError("the URL has a control character (\(String(scalar).printable)): \(shown(url))")
     }
     if url.contains(" ") { throw WireError("the URL has a space; write it as %20: \(shown(url))") }
     guard let separator = url.firstRange(of: "://") else {
-      throw WireError("not a URL: \(shown(url)); it must begin with http:// or https://")
+      throw WireError("not a URL: \(shown(url)); it must begin with \(list(schemes.map { $0 + "://" }))")
     }
     let scheme = url[..<separator.lowerBound].lowercased()
-    guard scheme == "http" || scheme == "https" else {
-      throw WireError("unsupported scheme in \(shown(url)); use http or https")
+    guard schemes.contains(scheme) else {
+      throw WireError("unsupported scheme in \(shown(url)); use \(list(schemes))")
     }
     let rest = url[separator.upperBound...]
     let authority = rest.prefix { !"/?#\\".contains($0) }
@@ -21,6 +25,10 @@ enum Syntax {
       throw WireError("the URL has a backslash after its host: \(shown(url))")
     }
     try check(authority: authority, of: url)
+  }
+
+  private static func list(_ words: [String]) -> String {
+    words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " or \(words[words.count - 1])"
   }
 
   private static func check(authority: Substring, of url: String) throws(WireError) {

@@ -22,11 +22,12 @@ enum DetailText {
     append(&rows, "batch", job.batch)
     append(&rows, "key", job.key)
     append(&rows, "checksum", job.checksum)
+    append(&rows, "file", job.action.map { "\($0.state.rawValue)" + ($0.message.map { ": \($0)" } ?? "") })
     append(&rows, detail.options)
     rows.append(("created", WireCoding.rfc3339(job.createdAt)))
     append(&rows, "started", job.startedAt.map(WireCoding.rfc3339))
     append(&rows, "finished", job.finishedAt.map(WireCoding.rfc3339))
-    return aligned(rows) + attempts(detail.attempts)
+    return aligned(rows) + attempts(detail.attempts, of: job.kind)
   }
 
   static func lines(_ detail: BatchDetail) -> [String] {
@@ -65,6 +66,12 @@ enum DetailText {
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
+    append(&rows, options.upload, isSpooled: options.isSpooled ?? false)
+    append(&rows, "waits for", options.follows.map { "job \($0), which uploads to the same URL" })
+    append(&rows, "credentials", options.credentials?.description)
+    for (name, value) in (options.headerReferences ?? [:]).sorted(by: { $0.key < $1.key }) {
+      rows.append(("header", "\(name): \(value)"))
+    }
     if options.hasCredentials { rows.append(("credentials", "in the URL (not shown)")) }
     for (name, value) in options.headers.sorted(by: { $0.key < $1.key }) {
       rows.append(("header", "\(name): \(value)"))
@@ -72,12 +79,25 @@ enum DetailText {
     for name in options.secretHeaders.sorted() { rows.append(("header", "\(name): (not shown)")) }
   }
 
-  private static func attempts(_ attempts: [Attempt]) -> [String] {
+  private static func append(_ rows: inout [(String, String)], _ upload: UploadOptions?, isSpooled: Bool) {
+    guard let upload else { return }
+    rows.append(("protocol", upload.uploadProtocol.rawValue))
+    append(&rows, "method", upload.method?.rawValue)
+    for field in upload.form { rows.append(("form", field.description)) }
+    rows.append(("on success", isSpooled ? "delete (it came by standard input)" : upload.onSuccess.description))
+    rows.append(("on change", upload.onChange.rawValue))
+    append(&rows, "endpoint", upload.endpoint)
+    append(&rows, "profile", upload.profile)
+    append(&rows, "region", upload.region)
+    if upload.ifAbsent { rows.append(("if absent", "yes")) }
+  }
+
+  private static func attempts(_ attempts: [Attempt], of kind: JobKind) -> [String] {
     guard !attempts.isEmpty else { return [] }
     var table = Table([
       .init(title: "TRY", alignment: .right), .init(title: "STARTED"),
       .init(title: "TOOK", alignment: .right),
-      .init(title: "FROM", alignment: .right), .init(title: "RECEIVED", alignment: .right),
+      .init(title: "FROM", alignment: .right), .init(title: kind == .download ? "RECEIVED" : "SENT", alignment: .right),
       .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
       .init(title: "OUTCOME"),
     ])

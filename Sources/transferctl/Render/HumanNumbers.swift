@@ -49,6 +49,8 @@ enum HumanNumbers {
   }
 
   /// `1 job`, `3 jobs`
+  static func files(_ count: Int) -> String { count == 1 ? "1 file" : "\(count) files" }
+
   static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
   static func oneDecimal(_ value: Double) -> String {

@@ -10,8 +10,11 @@ struct JobBoard: Sendable {
     var bytesPerSecond: Int64 = 0
     var name = ""
     var error: JobFailure?
+    /// What becomes of an uploaded file.
+    var action: FileAction?
 
-    var isSettled: Bool { state?.isFinal ?? true }
+    /// A file that is still to be moved is waited for: whoever waited goes on with what is left in the directory.
+    var isSettled: Bool { (state?.isFinal ?? true) && action?.state != .pending }
   }
 
   private(set) var entries: [JobID: Entry] = [:]
@@ -26,6 +29,11 @@ struct JobBoard: Sendable {
 
   var isSettled: Bool { unfinished == 0 }
 
+  /// A job that was added a moment ago.
+  mutating func begin(_ id: JobID) {
+    update(id) { $0.state = .queued }
+  }
+
   /// As read from the daemon.
   mutating func read(_ job: Job) {
     update(job.id) { entry in
@@ -35,12 +43,16 @@ struct JobBoard: Sendable {
       entry.bytesPerSecond = job.bytesPerSecond
       entry.name = JobTable.name(of: job)
       entry.error = job.error
+      entry.action = job.action
     }
   }
 
   /// The daemon no longer has it.
   mutating func remove(_ id: JobID) {
-    update(id) { $0.state = nil }
+    update(id) { entry in
+      entry.state = nil
+      entry.action = nil
+    }
   }
 
   /// - Returns: the state the job came to by this event; `nil` where its state did not change.
@@ -65,9 +77,11 @@ struct JobBoard: Sendable {
   }
 
   mutating func apply(_ progress: Progress) {
-    // A number that was under way when the job ended must not make it run again.
-    guard entries[progress.job]?.state == .running else { return }
+    // A number that was under way when the job ended must not make it run again. Of many jobs only the ends are told:
+    // there a number is the first sign that one runs.
+    guard let state = entries[progress.job]?.state, state == .running || state == .queued else { return }
     update(progress.job) { entry in
+      entry.state = .running
       entry.bytesDone = progress.bytesDone
       entry.bytesTotal = progress.bytesTotal
       entry.bytesPerSecond = progress.bytesPerSecond
@@ -86,6 +100,12 @@ struct JobBoard: Sendable {
       .map { ($0.key, Self.words($0.key, $0.value)) }
   }
 
+  /// Uploads that completed, whose files could not be deleted or moved.
+  var unmoved: [(id: JobID, words: String)] {
+    entries.filter { $0.value.state == .completed && $0.value.action?.state == .failed }.sorted { $0.key < $1.key }
+      .map { ($0.key, Self.words($0.key, $0.value)) }
+  }
+
   static func words(_ id: JobID, _ entry: Entry) -> String {
     guard let state = entry.state else { return "job \(id) was removed" }
     switch state {
@@ -95,7 +115,8 @@ struct JobBoard: Sendable {
     case .cancelled: return "job \(id) was cancelled"
     case .completed:
       let size = entry.bytesTotal == nil ? "" : " (\(HumanNumbers.size(entry.bytesDone)))"
-      return "job \(id) completed: \(entry.name)\(size)"
+      let fault = entry.action?.state == .failed ? "; \(entry.action?.message ?? "its file stays")" : ""
+      return "job \(id) completed: \(entry.name)\(size)\(fault)"
     case .queued, .running, .retrying, .paused: return "job \(id) is \(state.rawValue)"
     }
   }

@@ -8,6 +8,8 @@ import TransferAPI
 struct ControlRequest: Sendable {
   let request: Request
   let parameter: String
+  /// Who is at the other end, by the kernel's word.
+  let caller: Caller
 
   /// A body that is one value.
   static let maximumBodyBytes = 4 << 20

@@ -17,6 +17,14 @@ struct DaemonFace: Sendable {
   /// Reads the configuration again as SIGHUP does.
   let reload: @Sendable () async throws -> Void
 
+  var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
+
+  /// Takes away what clients and ended jobs left there.
+  func sweepSpools() async {
+    guard let known = try? await store.spools() else { return }
+    spools.sweep(known: known, now: Date())
+  }
+
   func stats() async throws -> Stats {
     let limits = await scheduler.limits
     return Stats(

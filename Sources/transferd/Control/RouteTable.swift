@@ -59,6 +59,10 @@ struct RouteTable: HTTPResponder {
     Route(.get, "/v1/batches", Handlers.listBatches),
     Route(.get, "/v1/batches/{name}", Handlers.showBatch),
     Route(.get, "/v1/export", Handlers.export),
+    Route(.post, "/v1/spool", Handlers.makeSpool),
+    Route(.get, "/v1/spool/{token}", Handlers.showSpool),
+    Route(.put, "/v1/spool/{token}", Handlers.fillSpool),
+    Route(.delete, "/v1/spool/{token}", Handlers.removeSpool),
     Route(.get, "/v1/stats", Handlers.stats),
     Route(.post, "/v1/daemon:reload", Handlers.reload),
     Route(.post, "/v1/daemon:stop", Handlers.stop),
@@ -79,7 +83,9 @@ struct RouteTable: HTTPResponder {
           allowed.append(route.method.rawValue)
           continue
         }
-        return try await route.handler(ControlRequest(request: request, parameter: parameter), daemon)
+        return try await route.handler(
+          ControlRequest(
+            request: request, parameter: parameter, caller: Caller(uid: peer, daemon: access.uid)), daemon)
       }
       guard !allowed.isEmpty else { throw Problem(.notFound, "there is nothing at \(request.uri.path)") }
       var refusal = Reply.problem(

@@ -7,11 +7,13 @@ import TransferEngine
 /// What the daemon is told: a YAML file < the environment (`TRANSFERD_…`) < the command line. Read again at SIGHUP.
 struct DaemonConfiguration: Equatable, Sendable {
   var limits = Scheduler.Limits()
-  var logLevel = Logger.Level.info
+  var logLevel = Logger.Level.notice
   /// A PEM bundle instead of the system's roots.
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
+  /// Commands that are told of a job's end.
+  var hooks = HookConfiguration()
 
   /// What stands on the command line.
   struct Flags: Equatable, Sendable {
@@ -54,6 +56,7 @@ struct DaemonConfiguration: Equatable, Sendable {
     }
     result.certificateAuthorityFile = reader.string(forKey: "certificateAuthorityFile")
     result.socketGroup = reader.string(forKey: "socketGroup")
+    result.hooks = try HookConfiguration(reader)
     return result
   }
 
@@ -73,7 +76,7 @@ struct DaemonConfiguration: Equatable, Sendable {
     return value
   }
 
-  private static func duration(_ reader: ConfigReader, _ key: ConfigKey) throws -> Duration? {
+  static func duration(_ reader: ConfigReader, _ key: ConfigKey) throws -> Duration? {
     let text = reader.string(forKey: key) ?? reader.int(forKey: key).map { "\($0)" }
     guard let text else { return nil }
     guard let span = TimeSpan(text) else { throw Invalid(description: "\(key) \"\(text)\" is not a duration") }

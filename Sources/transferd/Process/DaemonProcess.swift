@@ -44,9 +44,15 @@ struct DaemonProcess: Sendable {
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
     sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
     let session = Session(configuration: sessionConfiguration)
+    let runner = JobRunner(
+      session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
+      stateDirectory: state)
+    let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.hooks, logger: logger)
     let scheduler = Scheduler(
-      store: store, session: session, limits: configuration.limits,
-      governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger)
+      store: store, limits: configuration.limits,
+      governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
+      aftermath: aftermath)
+    try await scheduler.readLines()
 
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     let (stops, stopping) = AsyncStream<String>.makeStream()
@@ -55,6 +61,7 @@ struct DaemonProcess: Sendable {
     let reload: @Sendable () async throws -> Void = {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
       await scheduler.setLimits(fresh.limits)
+      await aftermath.setHooks(fresh.hooks)
       logger.notice("configuration reloaded")
     }
     let daemon = DaemonFace(
@@ -69,6 +76,9 @@ struct DaemonProcess: Sendable {
           notifier.send("READY=1\nSTATUS=ready")
           logger.notice("transferd is ready", metadata: ["socket": "\(socketPath)", "pid": "\(getpid())"])
           await scheduler.wake()
+          await aftermath.start()
+          await daemon.sweepSpools()
+          await scheduler.rest()
         }
       } catch is CancellationError {
       } catch {

@@ -57,6 +57,14 @@ struct AttemptVerdict {
       settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
       return
     }
+    end(error, stop, record, isProgress: isProgress, using: &generator)
+  }
+
+  /// What becomes of a job whose attempt did not succeed.
+  mutating func end(
+    _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool,
+    using generator: inout some RandomNumberGenerator
+  ) {
     switch stop {
     case .pause? where error.isCancelled:
       settlement.event = .pause
@@ -121,7 +129,10 @@ extension AttemptEnd {
     resumedFrom = response.resumedFrom
     bytesReceived = response.bytesReceived
     httpStatus = response.head?.status
-    guard let last = response.metrics.last else { return }
+    if let last = response.metrics.last { note(last) }
+  }
+
+  mutating func note(_ last: TransferMetrics) {
     remoteAddress = last.remoteAddress
     networkProtocol = last.networkProtocol
     timings = Attempt.Timings(

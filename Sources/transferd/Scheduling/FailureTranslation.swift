@@ -9,6 +9,9 @@ extension JobFailure {
       code: Self.code(of: error), message: error.description, httpStatus: error.status, transient: error.isTransient)
     // The journal is the store: what it could not do is said in its own words.
     if case .hook(.journal, let inner) = error, let store = inner as? StoreError { self = JobFailure(store) }
+    if case .hook(.adapter, let inner) = error, let secret = inner as? SecretResolver.Unavailable {
+      self.init(code: .credentials, message: secret.description, transient: secret.isTransient)
+    }
   }
 
   init(_ error: StoreError) {
@@ -30,8 +33,25 @@ extension JobFailure {
     case .redirect(.refused), .redirect(.dropsBody): .redirectRefused
     case .redirect(.missingLocation(let status)): .http(status)
     case .file(let failure): code(of: failure)
+    case .source(let failure): code(of: failure)
+    case .upload(let failure): code(of: failure)
     case .verification(.digest): .checksumMismatch
     case .verification(.length): .truncated
+    case .serverTrust: .tls
+    case .remote(let failure): code(of: failure)
+    }
+  }
+
+  private static func code(of failure: TransferError.RemoteFailure) -> Code {
+    switch failure {
+    case .missing, .isDirectory: .sourceMissing
+    case .accessDenied, .loginDenied: .permission
+    case .busy, .refused: .connect
+    case .exists: .destinationExists
+    case .storageFull: .diskFull
+    case .cannotResume, .sizeDiffers: .protocolError
+    case .hostKeyUnknown, .hostKeyChanged, .hostKeyRefused: .tls
+    case .unsupported: .unsupportedProtocol
     }
   }
 
@@ -52,6 +72,23 @@ extension JobFailure {
     case .unrequestedPartialContent: .http(206)
     case .invalidContentLength, .headTooLarge, .bodyTooLarge, .undecodable, .malformed, .unacceptableContentType:
       .protocolError
+    }
+  }
+
+  private static func code(of failure: TransferError.SourceFailure) -> Code {
+    switch failure {
+    case .missing: .sourceMissing
+    case .notRegular, .changed, .keepsChanging: .sourceChanged
+    }
+  }
+
+  private static func code(of failure: TransferError.UploadFailure) -> Code {
+    switch failure {
+    case .outcomeUnknown: .outcomeUnknown
+    case .answeredEarly, .refused, .gone: .protocolError
+    case .lengthDiffers: .truncated
+    case .unsupported: .unsupportedProtocol
+    case .credentials: .credentials
     }
   }
 

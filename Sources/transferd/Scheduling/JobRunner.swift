@@ -8,6 +8,9 @@ import TransferEngine
 struct JobRunner: Sendable {
   let session: Session
   let store: Store
+  let secrets: SecretResolver
+  let stateDirectory: String
+  var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// How long to wait for a connection, and for progress, where the job does not say.
   struct Timeouts: Equatable, Sendable {
@@ -19,8 +22,15 @@ struct JobRunner: Sendable {
   /// - Throws: where the stored job cannot be read as one (a newer release's scheme, say).
   func request(
     for record: JobRecord, timeouts: Timeouts, didFinishTransfer: @escaping @Sendable () async -> Void
-  ) throws(TransferError) -> DownloadRequest {
-    let spec = record.spec
+  ) throws(TransferError) -> AttemptRequest {
+    switch record.spec.kind {
+    case .download: .download(try download(for: record, timeouts: timeouts, didFinishTransfer))
+    case .upload: .upload(try upload(for: record, timeouts: timeouts))
+    }
+  }
+
+  /// What both kinds have in common.
+  static func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
     var request = TransferRequest(url: try RequestURL(spec.url))
     for (name, value) in spec.headers {
       guard let name = HTTPField.Name(name) else { continue }
@@ -30,6 +40,14 @@ struct JobRunner: Sendable {
     request.connectTimeout = spec.connectTimeout.map { .seconds($0) } ?? timeouts.connect
     request.stallTimeout = spec.stallTimeout.map { .seconds($0) } ?? timeouts.stall
     request.limitRate = spec.limitRate
+    return request
+  }
+
+  private func download(
+    for record: JobRecord, timeouts: Timeouts, _ didFinishTransfer: @escaping @Sendable () async -> Void
+  ) throws(TransferError) -> DownloadRequest {
+    let spec = record.spec
+    let request = try Self.transferRequest(spec, timeouts)
     let destination = try Self.destination(of: record, request.url)
     var options: DownloadOptions = []
     if spec.createDirectories { options.insert(.createIntermediateDirectories) }
@@ -39,7 +57,8 @@ struct JobRunner: Sendable {
       didFinishTransfer: didFinishTransfer)
     return session.download(
       request, to: destination, options: options, resumingWith: record.resumeData,
-      expecting: Self.digests(spec.checksum), partialName: Self.partialName(of: record), journal: journal)
+      expecting: Self.digests(spec.checksum), partialName: Self.partialName(of: record), journal: journal,
+      interceptor: SecretAdapter(spec, secrets))
   }
 
   /// Where the file goes, and the name it has unless the response names it.
@@ -68,8 +87,16 @@ struct JobRunner: Sendable {
     return String(path[..<slash])
   }
 
-  static func removePartFile(of record: JobRecord) {
-    guard record.job.kind == .download else { return }
+  /// Of an upload from standard input, the daemon's own copy of that.
+  func removePartFile(of record: JobRecord) {
+    guard record.job.kind == .download else {
+      if let token = record.spec.spool { spools.remove(token) }
+      return
+    }
+    Self.removeDownload(of: record)
+  }
+
+  static func removeDownload(of record: JobRecord) {
     PartialFiles.remove(partialName(of: record), in: directory(of: record))
   }
 

@@ -7,6 +7,8 @@ import TransferEngine
 struct JobValidation {
   /// Tries in a row where the job does not say.
   var maxAttempts = 20
+  /// Who asks.
+  var caller = Caller.owner
 
   static let priorities = -1000...1000
   static let maximumTextBytes = 1024
@@ -22,7 +24,16 @@ struct JobValidation {
 
   /// - Throws: `Problem` that says what cannot be accepted.
   func spec(_ job: NewJob) throws(Problem) -> JobSpec {
-    guard job.kind == .download else { throw Problem(.invalid, "uploads are not supported by this release") }
+    var spec =
+      switch job.kind {
+      case .download: try downloadSpec(job)
+      case .upload: try uploadSpec(job)
+      }
+    try complete(&spec, from: job)
+    return spec
+  }
+
+  private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.url(job.source)
     let destination = try Self.destination(job, url)
@@ -37,7 +48,13 @@ struct JobValidation {
     } catch {
       throw Problem(.invalid, error.description)
     }
+    return spec
+  }
+
+  /// What holds for every job.
+  private func complete(_ spec: inout JobSpec, from job: NewJob) throws(Problem) {
     spec.headers = try Self.headers(job.headers)
+    try references(of: job, into: &spec)
     spec.batch = try Self.name(job.batch, "batch")
     spec.key = try Self.name(job.key, "key")
     guard Self.priorities.contains(job.priority) else {
@@ -54,7 +71,6 @@ struct JobValidation {
     spec.maxAttempts = attempts
     spec.connectTimeout = job.connectTimeout
     spec.stallTimeout = job.stallTimeout
-    return spec
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
@@ -83,7 +99,7 @@ struct JobValidation {
     }
   }
 
-  private static func checked(_ path: String, _ isDirectory: Bool = false) throws(Problem) -> String {
+  static func checked(_ path: String, _ isDirectory: Bool = false) throws(Problem) -> String {
     guard path.hasPrefix("/") else { throw Problem(.invalid, "the path \"\(shown(path))\" is not absolute") }
     guard path.utf8.count <= maximumPathBytes else { throw Problem(.invalid, "the path is too long") }
     var components: [Substring] = []
@@ -99,7 +115,7 @@ struct JobValidation {
     return "/" + components.joined(separator: "/") + (isDirectory && !components.isEmpty ? "/" : "")
   }
 
-  private static func headers(_ headers: [String: String]) throws(Problem) -> [String: String] {
+  static func headers(_ headers: [String: String]) throws(Problem) -> [String: String] {
     guard headers.count <= 100 else { throw Problem(.invalid, "more than 100 headers") }
     for (name, value) in headers {
       guard !name.isEmpty, name.utf8.allSatisfy(isToken) else {
@@ -125,7 +141,7 @@ struct JobValidation {
     }
   }
 
-  private static func name(_ text: String?, _ what: String) throws(Problem) -> String? {
+  static func name(_ text: String?, _ what: String) throws(Problem) -> String? {
     guard let text else { return nil }
     guard !text.isEmpty, text.utf8.count <= maximumTextBytes,
       text.unicodeScalars.allSatisfy({ $0.value > 0x1F && $0.value != 0x7F })
@@ -133,19 +149,26 @@ struct JobValidation {
     return text
   }
 
-  private static func shown(_ text: String) -> String {
+  static func shown(_ text: String) -> String {
     String(text.unicodeScalars.prefix(100).map { $0.value > 0x1F && $0.value != 0x7F ? Character($0) : "?" })
   }
 }
 
 /// What the file system says of a destination when a job is added: refused at once rather than found out at night.
 struct DestinationCheck {
+  /// Directories that were found good a moment ago: many jobs of a group have the same.
+  private var good: Set<String> = []
+
   /// - Throws: `Problem` with `destination-exists`, `destination-missing` or `permission`.
-  static func check(_ spec: JobSpec) throws(Problem) {
+  mutating func check(_ spec: JobSpec) throws(Problem) {
     let isUnnamed = spec.destination.hasSuffix("/")
     var directory = spec.destination.dropLast(isUnnamed ? 1 : 0)
     if !isUnnamed, let slash = directory.lastIndex(of: "/") { directory = directory[..<slash] }
-    try checkDirectory(directory.isEmpty ? "/" : String(directory), creating: spec.createDirectories)
+    let path = directory.isEmpty ? "/" : String(directory)
+    if !good.contains(path) {
+      try Self.checkDirectory(path, creating: spec.createDirectories)
+      if !spec.createDirectories { good.insert(path) }
+    }
     guard !isUnnamed else { return }
     var status = stat()
     guard lstat(spec.destination, &status) == 0 else { return }

@@ -7,7 +7,7 @@ import TransferEngine
 /// Live numbers of the running jobs: in memory only, never stored as truth.
 final class ProgressBoard: Sendable {
   private struct Entry {
-    var request: DownloadRequest
+    var request: AttemptRequest
     var lastBytes: Int64
     var lastTime: ContinuousClock.Instant
     var rate: Double?
@@ -20,7 +20,7 @@ final class ProgressBoard: Sendable {
 
   private let entries = Mutex<[JobID: Entry]>([:])
 
-  func add(_ id: JobID, _ request: DownloadRequest, bytesDone: Int64) {
+  func add(_ id: JobID, _ request: AttemptRequest, bytesDone: Int64) {
     entries.withLock { $0[id] = Entry(request: request, lastBytes: bytesDone, lastTime: .now) }
   }
 

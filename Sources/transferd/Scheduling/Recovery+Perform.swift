@@ -9,10 +9,13 @@ extension Recovery {
   static func perform(in store: Store, logger: Logger, now: Date) async throws {
     for record in try await store.running() {
       let path = record.spec.destination
-      let found = Recovery(
-        finishing: record.finishing,
-        atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
-        atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+      let found =
+        record.job.kind == .upload
+        ? Recovery(crashes: record.crashes)
+        : Recovery(
+          finishing: record.finishing,
+          atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
+          atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
       let settlement = try settlement(found, record, now: now)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
@@ -22,6 +25,11 @@ extension Recovery {
 
   /// Within one boot the part file tells how far the job came. One that came further is no job that ends daemons.
   private static func noteProgress(in settlement: inout Settlement, _ record: JobRecord) {
+    guard record.job.kind == .download else {
+      // What the server acknowledged is in the row, and has set the count of crashes back.
+      settlement.crashed = true
+      return
+    }
     let bytes = record.resumeData.flatMap { ResumeData($0) }.flatMap(PartialFiles.usableBytes)
     settlement.bytesDone = bytes ?? 0
     settlement.resetAttempts = settlement.bytesDone > record.job.bytesDone
@@ -53,7 +61,7 @@ extension Recovery {
       settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
     case .complete:
-      JobRunner.removePartFile(of: record)
+      JobRunner.removeDownload(of: record)
       try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
       settlement.event = .complete
       settlement.reason = "found complete after an unexpected end"

@@ -28,8 +28,12 @@ enum Recovery: Equatable, Sendable {
     // Where rename cannot refuse to replace, a link and an unlink do its work: both names may be there.
     case (let file?, let part, let destination?) where file == destination && (part == nil || part == file):
       self = .complete
-    case (_?, _, _), (nil, _, _):
-      self = crashes >= Self.toleratedCrashes ? .park(tries: crashes - Self.toleratedCrashes + 1) : .requeue
+    case (_?, _, _), (nil, _, _): self.init(crashes: crashes)
     }
+  }
+
+  /// An upload: how far it is, the server tells.
+  init(crashes: Int) {
+    self = crashes >= Self.toleratedCrashes ? .park(tries: crashes - Self.toleratedCrashes + 1) : .requeue
   }
 }

@@ -5,14 +5,17 @@ import TransferAPI
 extension Scheduler {
   /// Checks and stores new jobs. When it returns, those with an id are durable.
   /// - Returns: for each, in order, the id or what is wrong with it.
-  func submit(_ jobs: [Result<NewJob, Problem>]) async -> [Result<Submission, Problem>] {
-    let validation = JobValidation(maxAttempts: limits.maxAttempts)
+  func submit(
+    _ jobs: [Result<NewJob, Problem>], from caller: Caller
+  ) async -> [Result<Submission, Problem>] {
+    let validation = JobValidation(maxAttempts: limits.maxAttempts, caller: caller)
     var results: [Result<Submission, Problem>] = []
     var specs: [JobSpec] = []
     var positions: [Int] = []
     for (index, job) in jobs.enumerated() {
       do throws(Problem) {
-        let spec = try validation.spec(try job.get())
+        var spec = try validation.spec(try job.get())
+        if let token = spec.spool { spec.source = try await commitSpool(token) }
         specs.append(spec)
         positions.append(index)
         results.append(.failure(Problem(.internal, "not stored")))
@@ -22,18 +25,26 @@ extension Scheduler {
     }
     // A known key answers the job that is there, whatever has become of its destination since.
     var fresh: [Int] = []
+    var destinations = DestinationCheck()
+    var completed: [JobRecord] = []
     for (index, spec) in specs.enumerated() {
       if let key = spec.key, let known = try? await store.job(key: key) {
         results[positions[index]] = .success(Submission(id: known.job.id, existing: true, state: known.job.state))
+        completed.append(known)
+        if let token = spec.spool, token != known.spec.spool { runner.spools.remove(token) }
         continue
       }
       do throws(Problem) {
-        try DestinationCheck.check(spec)
+        switch spec.kind {
+        case .download: try destinations.check(spec)
+        case .upload: try sourceCheck.check(spec)
+        }
         fresh.append(index)
       } catch {
         results[positions[index]] = .failure(error)
       }
     }
+    await retryFileActions(of: completed)
     guard !isStopping else {
       for index in fresh { results[positions[index]] = .failure(Problem(.unavailable, "the daemon is stopping")) }
       return results
@@ -41,10 +52,18 @@ extension Scheduler {
     let stored = await store.submit(fresh.map { specs[$0] }, at: Date())
     for (index, result) in zip(fresh, stored) {
       results[positions[index]] = result.mapError(Problem.init)
+      if let first = (try? result.get())?.follows { followed.insert(first) }
     }
     if stored.contains(where: { (try? $0.get())?.existing == false }) { Task { await self.wake() } }
     return results
   }
+
+  private func commitSpool(_ token: String) async throws(Problem) -> String {
+    let spools = runner.spools
+    return try await BlockingWork.run { Result { () throws(Problem) in try spools.commit(token) } }.get()
+  }
+
+  private var sourceCheck: SourceCheck { SourceCheck(stateDirectory: runner.stateDirectory) }
 }
 
 extension Problem {

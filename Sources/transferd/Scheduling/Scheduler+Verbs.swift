@@ -81,6 +81,7 @@ extension Scheduler {
       }
     }
     if verb == .resume || verb == .retry { Task { await self.wake() } }
+    if verb == .cancel || verb == .remove { await didLeave(ids) }
     return ids.map { results[$0] ?? .failure(Problem(.notFound, "no job \($0)")) }
   }
 
@@ -88,7 +89,7 @@ extension Scheduler {
   private func outcome(of verb: JobVerb, afterStopping id: JobID) async -> Result<Bool, Problem> {
     if verb == .remove {
       // However the attempt ended, nothing of it stays.
-      if let record = try? await store.job(id), record.job.state != .completed { JobRunner.removePartFile(of: record) }
+      if let record = try? await store.job(id), record.job.state != .completed { runner.removePartFile(of: record) }
       return await store.remove([id], at: Date())[0].map { true }.mapError { Problem($0, verb, id) }
     }
     guard let event = verb.event, let state = (try? await store.job(id))??.job.state else {
@@ -102,7 +103,7 @@ extension Scheduler {
       return .failure(Problem(.notAllowed, "\(error)"))
     }
     // It ended in a state that still allows the verb (retrying, say).
-    if verb == .cancel, let record = try? await store.job(id) { JobRunner.removePartFile(of: record) }
+    if verb == .cancel, let record = try? await store.job(id) { runner.removePartFile(of: record) }
     return await store.transition([id], event, at: Date(), reason: "\(verb.rawValue) by request")[0]
       .map { _ in true }.mapError { Problem($0, verb, id) }
   }
@@ -116,7 +117,7 @@ extension Scheduler {
     for record in records where record.job.startedAt != nil && record.job.state != .running {
       if verb == .cancel, (try? record.job.state.applying(.cancel)) == nil { continue }
       if record.job.state == .completed { continue }
-      JobRunner.removePartFile(of: record)
+      runner.removePartFile(of: record)
     }
   }
 
@@ -130,16 +131,7 @@ extension Scheduler {
       if let rate = change.limitRate, rate < 0 {
         return .failure(Problem(.invalid, "the rate limit must be 0 (none) or more"))
       }
-      let address: AddressChange? =
-        if let text = change.url {
-          { url in
-            AddressChange(
-              url: url.string, origin: url.origin,
-              credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
-          }(try JobValidation.url(text))
-        } else {
-          nil
-        }
+      let address = try await address(change, of: id)
       let mustRestart = (change.limitRate != nil || address != nil) && active[id]?.isFinishing == false
       if mustRestart {
         stop(id, .restart)
@@ -148,6 +140,7 @@ extension Scheduler {
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         at: Date())
+      if address != nil, record.job.kind == .upload { try await readLines() }
       Task { await self.wake() }
       return .success(record)
     } catch let error as StoreError {
@@ -157,6 +150,22 @@ extension Scheduler {
     } catch {
       return .failure(Problem(.internal, "\(error)"))
     }
+  }
+}
+
+extension Scheduler {
+  private func address(_ change: JobChange, of id: JobID) async throws -> AddressChange? {
+    guard let text = change.url else { return nil }
+    let url = try JobValidation.url(text)
+    var address = AddressChange(
+      url: url.string, origin: url.origin,
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    guard let record = try await store.job(id), record.job.kind == .upload else { return address }
+    address.origin = try JobValidation.origin(of: url, record.spec.upload)
+    // Another query (a new signature) means the same place.
+    let old = try JobValidation.url(record.spec.destination)
+    address.isElsewhere = old.origin != url.origin || old.path != url.path
+    return address
   }
 }
 

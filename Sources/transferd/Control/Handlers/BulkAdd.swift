@@ -18,11 +18,11 @@ extension Handlers {
           for try await buffer in body {
             intake.take(buffer)
             while let group = intake.nextGroup(isFinal: false) {
-              try await writer.write(try await answer(group, daemon))
+              try await writer.write(try await answer(group, daemon, request.caller))
             }
           }
           while let group = intake.nextGroup(isFinal: true) {
-            try await writer.write(try await answer(group, daemon))
+            try await writer.write(try await answer(group, daemon, request.caller))
           }
         } catch let problem as Problem {
           try await writer.write(
@@ -32,14 +32,15 @@ extension Handlers {
       })
   }
 
-  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace) async throws -> ByteBuffer {
-    let results = await daemon.scheduler.submit(group.map(\.job))
+  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws
+    -> ByteBuffer
+  {
+    let results = await daemon.scheduler.submit(group.map(\.job), from: caller)
     var answer = ByteBuffer()
     for (line, result) in zip(group, results) {
       let reply: AddResult =
         switch result {
-        case .success(let submission):
-          AddResult(line: line.number, id: submission.id, existing: submission.existing ? true : nil)
+        case .success(let submission): AddResult(line: line.number, submission)
         case .failure(let problem): AddResult(line: line.number, error: problem)
         }
       answer.writeData(try Reply.line(reply))

@@ -43,12 +43,17 @@ extension NewJob {
     let spec = record.spec
     self.init(source: Secrets.redacting(url: spec.source))
     kind = spec.kind
-    if spec.destination.hasSuffix("/") {
+    credentials = spec.credentialsReference
+    secretHeaders = spec.secretHeaders
+    if spec.kind == .upload {
+      destination = Secrets.redacting(url: spec.destination)
+      upload = spec.upload
+    } else if spec.destination.hasSuffix("/") {
       directory = spec.destination == "/" ? "/" : String(spec.destination.dropLast())
     } else {
       destination = spec.destination
     }
-    nameFromResponse = spec.destination.hasSuffix("/") && spec.nameFromResponse
+    nameFromResponse = spec.kind == .download && spec.destination.hasSuffix("/") && spec.nameFromResponse
     createDirectories = spec.createDirectories
     replace = spec.replace
     checksum = spec.checksum

@@ -10,8 +10,8 @@ extension Handlers {
   static let addJob: RouteTable.Handler = { request, daemon in
     var job = try await request.body(NewJob.self)
     if job.key == nil, let name = HTTPField.Name("Idempotency-Key") { job.key = request.request.headers[name] }
-    let submission = try await daemon.scheduler.submit([.success(job)])[0].get()
-    let answer = AddResult(id: submission.id, existing: submission.existing ? true : nil)
+    let submission = try await daemon.scheduler.submit([.success(job)], from: request.caller)[0].get()
+    let answer = AddResult(submission)
     return try Reply.json(
       answer, status: submission.existing ? .ok : .created, headers: [.location: "/v1/jobs/\(submission.id)"])
   }
@@ -43,7 +43,7 @@ extension Handlers {
     guard let (record, attempts) = try await daemon.store.detail(id) else { throw Problem(.notFound, "no job \(id)") }
     return try Reply.json(
       JobDetail(
-        job: daemon.scheduler.board.overlay(record.job), options: .init(record.spec), attempts: attempts))
+        job: daemon.scheduler.board.overlay(record.job), options: .init(record), attempts: attempts))
   }
 
   static let changeJob: RouteTable.Handler = { request, daemon in
@@ -75,14 +75,32 @@ extension Handlers {
   }
 }
 
+extension AddResult {
+  init(line: Int? = nil, _ submission: Submission) {
+    self.init(line: line, id: submission.id)
+    if submission.existing {
+      existing = true
+      state = submission.state
+    }
+    warning = submission.follows.map { "job \(submission.id) waits for job \($0), which uploads to the same URL" }
+  }
+}
+
 extension JobDetail.Options {
   /// Secret values stay behind.
-  init(_ spec: JobSpec) {
+  init(_ record: JobRecord) {
+    let spec = record.spec
     let secret = spec.headers.keys.filter { Secrets.isSecret(headerName: $0) }.sorted()
     self.init(
       headers: spec.headers.filter { !secret.contains($0.key) }, secretHeaders: secret,
       hasCredentials: spec.credentials != nil, replace: spec.replace, createDirectories: spec.createDirectories,
       nameFromResponse: spec.nameFromResponse, limitRate: spec.limitRate, connectTimeout: spec.connectTimeout,
       stallTimeout: spec.stallTimeout)
+    credentials = spec.credentialsReference
+    if !spec.secretHeaders.isEmpty { headerReferences = spec.secretHeaders }
+    guard spec.kind == .upload else { return }
+    upload = spec.upload
+    if spec.spool != nil { isSpooled = true }
+    follows = record.follows
   }
 }

@@ -1,0 +1,158 @@
+/// A URL or a key with places for facts of the file: `https://host/in/{name}`, `{path}:{mtime}`. Pure.
+///
+/// `{{` and `}}` are the braces themselves.
+public struct UploadTemplate: Equatable, Sendable {
+  public enum Field: String, CaseIterable, Sendable {
+    /// The absolute path.
+    case path
+    /// The last component of the path.
+    case name
+    /// The path below the root of what is uploaded.
+    case relpath
+    /// In bytes.
+    case size
+    /// Seconds since 1970 with nine digits behind the point.
+    case mtime
+    /// Of the content, in hexadecimal.
+    case sha256
+  }
+
+  enum Part: Equatable, Sendable {
+    case text(String)
+    case field(Field)
+  }
+
+  private(set) var parts: [Part] = []
+
+  /// - Throws: `WireError` for an unknown field or a brace that stands alone.
+  public init(parsing text: String) throws(WireError) {
+    var literal = ""
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      switch character {
+      case "{" where rest.first == "{", "}" where rest.first == "}":
+        rest.removeFirst()
+        literal.append(character)
+      case "{":
+        guard let end = rest.firstIndex(of: "}") else {
+          throw WireError("a { has no } in \"\(text)\"; {{ is the brace")
+        }
+        guard let field = Field(rawValue: String(rest[..<end])) else {
+          let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
+          throw WireError("unknown field {\(rest[..<end])}; the fields are \(known), and {{ is the brace")
+        }
+        if !literal.isEmpty { parts.append(.text(literal)) }
+        literal = ""
+        parts.append(.field(field))
+        rest = rest[rest.index(after: end)...]
+      case "}": throw WireError("a } stands alone in \"\(text)\"; }} is the brace")
+      default: literal.append(character)
+      }
+    }
+    if !literal.isEmpty { parts.append(.text(literal)) }
+  }
+
+  public func uses(_ field: Field) -> Bool { parts.contains(.field(field)) }
+
+  /// Whether every file gives another text, or may.
+  public var isConstant: Bool { !parts.contains { if case .field = $0 { true } else { false } } }
+
+  /// A key: facts as they are.
+  public func expanded(for file: UploadedFile) -> String {
+    parts.map { part in
+      switch part {
+      case .text(let text): text
+      case .field(let field): file.value(of: field)
+      }
+    }.joined()
+  }
+
+  /// A URL: facts percent-encoded, the slashes of paths kept, the first one left out.
+  ///
+  /// Where the URL ends with a slash, or is `s3://bucket` alone, the file's name is appended.
+  /// - Parameter keepingPaths: append the relative path instead of the name.
+  public func url(for file: UploadedFile, keepingPaths: Bool = false) -> String {
+    var url = parts.map { part in
+      switch part {
+      case .text(let text): text
+      case .field(let field): Self.escaped(file.value(of: field).drop { $0 == "/" })
+      }
+    }.joined()
+    if Self.isBareBucket(url) { url += "/" }
+    guard Self.pathEndsWithSlash(url), parts.last.map(Self.isText) ?? false else { return url }
+    return Self.appending(Self.escaped((keepingPaths ? file.relativePath : file.name)[...]), to: url)
+  }
+
+  private static func isText(_ part: Part) -> Bool { if case .text = part { true } else { false } }
+
+  private static func isBareBucket(_ url: String) -> Bool {
+    url.lowercased().hasPrefix("s3://") && !url.dropFirst(5).contains("/") && url.count > 5
+  }
+
+  /// Before a query or fragment.
+  private static func pathEnd(_ url: String) -> String.Index {
+    url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+  }
+
+  private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
+
+  private static func appending(_ name: String, to url: String) -> String {
+    let end = pathEnd(url)
+    return url[..<end] + name + url[end...]
+  }
+
+  /// All but unreserved characters and the slash, percent-encoded. RFC 3986 §2.3
+  public static func escaped(_ text: Substring) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var result: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"), UInt8(ascii: "/"):
+        result.append(byte)
+      default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+}
+
+/// What a template can say of a file.
+public struct UploadedFile: Equatable, Sendable {
+  /// Absolute.
+  public var path: String
+  public var relativePath: String
+  public var size: Int64
+  public var modifiedSeconds: Int64
+  public var modifiedNanoseconds: Int64
+  /// Lower-case hexadecimal; computed only where a template wants it.
+  public var sha256: String?
+
+  public init(
+    path: String, relativePath: String, size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64,
+    sha256: String? = nil
+  ) {
+    self.path = path
+    self.relativePath = relativePath
+    self.size = size
+    self.modifiedSeconds = modifiedSeconds
+    self.modifiedNanoseconds = modifiedNanoseconds
+    self.sha256 = sha256
+  }
+
+  public var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+
+  func value(of field: UploadTemplate.Field) -> String {
+    switch field {
+    case .path: return path
+    case .name: return name
+    case .relpath: return relativePath
+    case .size: return String(size)
+    case .mtime:
+      let digits = String(modifiedNanoseconds)
+      return "\(modifiedSeconds)." + String(repeating: "0", count: max(0, 9 - digits.count)) + digits
+    case .sha256: return sha256 ?? ""
+    }
+  }
+}

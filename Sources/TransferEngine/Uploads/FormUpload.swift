@@ -1,0 +1,42 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension FormOptions {
+  /// The form as a transfer's body: its own lines in memory, the file from the attempt's one descriptor.
+  func body(of attempt: UploadAttempt, _ request: inout TransferRequest) throws(TransferError) -> UploadBody {
+    let source = attempt.source
+    let form = MultipartFormData()
+    for field in fields { form.append(Data(field.value.utf8), withName: field.name) }
+    let name = fileName ?? source.name
+    form.append(
+      URL(filePath: source.path), withName: fileField, fileName: name,
+      mimeType: contentType ?? MediaTypeTable.mediaType(forFileName: name))
+    var pieces: [UploadBody.Piece] = []
+    for segment in try form.segments() {
+      switch segment {
+      case .data(let data): pieces.append(.bytes(data))
+      case .file(_, let range):
+        // The form looked at the name, the attempt has the file open: they have to be the same.
+        guard range == 0..<source.size else { throw .source(.changed(source.path)) }
+        pieces.append(.file(source, range))
+      }
+    }
+    request.headers[.contentType] = form.contentType
+    return attempt.flight(pieces)
+  }
+}
+
+extension UploadAttempt {
+  /// Pieces as a transfer's body; the progress counts what is the file's of them.
+  fileprivate func flight(_ pieces: [UploadBody.Piece]) -> UploadBody {
+    let board = board
+    let number = board.newFlight()
+    var before: Int64 = 0
+    for piece in pieces {
+      if case .file = piece { break }
+      before += piece.size
+    }
+    let (start, size) = (before, source.size)
+    return UploadBody(pieces) { board.move(number, to: min(max(0, $0 - start), size)) }
+  }
+}

@@ -1,0 +1,77 @@
+import HTTPTypes
+
+/// One PUT or POST of all bytes, or of a form that carries them. Nothing to go on from: each attempt sends all.
+struct PlainUpload: UploadWay {
+  let form: FormOptions?
+
+  func perform(_ attempt: UploadAttempt) async throws(TransferError) {
+    var request = attempt.request
+    request.method = method(request)
+    let body = try makeBody(attempt, &request)
+    // RFC 9110 §9.2.2: a PUT may be made again, a POST not by guess.
+    if request.method == .put {
+      if attempt.upload.onlyIfAbsent { request.headers[.ifNoneMatch] = "*" }
+      let answer = try await attempt.wire.send(request, body)
+      _ = try answer.success()
+      guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+      attempt.board.acknowledge(attempt.source.size)
+      if attempt.upload.verifiesLength { try await compareLength(request, attempt) }
+    } else {
+      try await post(request, body, attempt)
+    }
+  }
+
+  private func makeBody(
+    _ attempt: UploadAttempt, _ request: inout TransferRequest
+  ) throws(TransferError) -> UploadBody {
+    guard let form else { return attempt.flight(0..<attempt.source.size).body }
+    return try form.body(of: attempt, &request)
+  }
+
+  private func method(_ request: TransferRequest) -> HTTPRequest.Method {
+    if form != nil { return request.method == .put ? .put : .post }
+    return request.method == .post ? .post : .put
+  }
+
+  /// Notes first that a POST is on its way: whoever finds that note after a crash does not know how it ended.
+  private func post(
+    _ request: TransferRequest, _ body: UploadBody, _ attempt: UploadAttempt
+  ) async throws(TransferError) {
+    if case .posting? = attempt.ledger.progress { throw .upload(.outcomeUnknown) }
+    try await attempt.ledger.record(.posting, for: attempt)
+    let answer: UploadAnswer
+    do throws(TransferError) {
+      answer = try await attempt.wire.send(request, body, .init(isOnce: true))
+    } catch {
+      if body.meter.taken < body.size || !error.isCancellation { attempt.ledger.clear() }
+      throw error
+    }
+    // Without an answer after the last byte nobody knows; with one, or with bytes missing, it is known.
+    if answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
+    attempt.ledger.clear()
+    _ = try answer.success()
+    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+    attempt.board.acknowledge(attempt.source.size)
+  }
+
+  /// Asks how long the resource is now. A server that does not say leaves it at what it answered.
+  private func compareLength(
+    _ request: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) {
+    var question = request
+    question.method = .head
+    question.headers[.ifNoneMatch] = nil
+    question.headers[.contentType] = nil
+    question.headers[.acceptEncoding] = "identity"
+    let answer = try await attempt.wire.send(question)
+    guard answer.failure == nil, let head = answer.head, head.status == 200, head.contentCoding == nil,
+      let length = try? head.contentLength(), length != attempt.source.size
+    else { return }
+    throw .upload(.lengthDiffers(expected: attempt.source.size, actual: length))
+  }
+
+  /// A POST that may have been carried out cannot be taken back; a PUT left nothing that could be gone on from.
+  func abandon(
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) {}
+}

@@ -1,0 +1,154 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+
+/// Sends the bytes of tus uploads: HEAD for the offset, PATCH from there.
+struct TusSender: Sendable {
+  let attempt: UploadAttempt
+  let server: TusServer?
+  let chunkSize: Int64?
+  let memoryKey: String
+
+  static let contentType = "application/offset+octet-stream"
+  /// Requests in a row that brought nothing before the attempt ends.
+  private static let patience = 3
+  /// A server that refuses even this as too large refuses for good.
+  private static let smallestChunk: Int64 = 256 << 10
+  private static let firstSmallerChunk: Int64 = 64 << 20
+
+  /// The offset that the server is at.
+  /// - Throws: `.upload(.gone)` where it knows nothing of the upload any more.
+  func offset(of part: TusProgress.Part) async throws(TransferError) -> Int64 {
+    let request = TusFields.request(try attempt.request.moved(to: part.url), .head)
+    let head = try await attempt.wire.send(request).get()
+    switch head.status {
+    case 200..<300: break
+    case 403, 404, 410: throw .upload(.gone)
+    case 412: throw .upload(.unsupported("it does not speak tus \(TusServer.version) any more"))
+    case 400..<500 where !head.refusal.isTransient && head.status != 401 && isExpired(part): throw .upload(.gone)
+    default: throw head.refusal
+    }
+    guard let offset = head.count("Upload-Offset") else {
+      throw .response(.malformed("no Upload-Offset in the answer to HEAD"))
+    }
+    let length = part.end - part.start
+    // More than the file, or another file's length: not our upload.
+    guard offset <= length, head.count("Upload-Length") ?? length == length else { throw .upload(.gone) }
+    return offset
+  }
+
+  private func isExpired(_ part: TusProgress.Part) -> Bool {
+    part.expires.map { Date().timeIntervalSince1970 > Double($0) } ?? false
+  }
+
+  static func expiry(_ head: ResponseHead) -> Int64? {
+    head.field("Upload-Expires").flatMap(HTTPDate.parse).map { Int64($0.timeIntervalSince1970) }
+  }
+
+  /// Parts at once. The first failure ends the others; each keeps what the server has of it.
+  func sendAll(_ parts: [(TusProgress.Part, Int64)]) async throws(TransferError) {
+    let failure = await withTaskGroup(of: TransferError?.self) { group in
+      for (part, offset) in parts {
+        group.addTask {
+          do throws(TransferError) {
+            try await send(part, from: offset, notes: false)
+            return nil
+          } catch {
+            return error
+          }
+        }
+      }
+      var first: TransferError?
+      for await failure in group where failure != nil && first == nil {
+        first = failure
+        group.cancelAll()
+      }
+      return first
+    }
+    if let failure { throw failure }
+  }
+
+  /// Sends a part from an offset to its end.
+  /// - Parameter notes: write down what the server acknowledged; not for parts at once, which have no order.
+  func send(_ part: TusProgress.Part, from start: Int64, notes: Bool) async throws(TransferError) {
+    let length = part.end - part.start
+    let request = TusFields.request(try attempt.request.moved(to: part.url), .patch)
+    var offset = start
+    var failures = 0
+    var chunk = min(chunkSize ?? .max, server?.chunkLimit ?? .max)
+    while offset < length {
+      let end = chunk < length - offset ? offset + chunk : length
+      let outcome = try await patch(request, part, offset..<end)
+      switch outcome {
+      case .moved(let next):
+        failures = next > offset ? 0 : failures + 1
+        offset = next
+        if notes { try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged) }
+      case .elsewhere:
+        let next = try await self.offset(of: part)
+        attempt.board.correct(by: next - offset)
+        failures = next > offset ? 0 : failures + 1
+        offset = next
+      case .again: failures += 1
+      case .tooLarge(let refusal):
+        let smaller = min(end - offset, Self.firstSmallerChunk * 2) / 2
+        guard smaller >= Self.smallestChunk else { throw refusal }
+        chunk = smaller
+        attempt.wire.session.uploadMemory.limit(chunkTo: smaller, at: memoryKey)
+      }
+      if failures >= Self.patience {
+        throw .upload(
+          .refused(code: "no progress", message: "the server's offset stays at \(offset)", isTransient: true))
+      }
+    }
+  }
+
+  private enum Outcome {
+    case moved(Int64)
+    /// The server is at another offset than we thought.
+    case elsewhere
+    /// The chunk arrived damaged and was thrown away.
+    case again
+    case tooLarge(TransferError)
+  }
+
+  private func patch(
+    _ request: TransferRequest, _ part: TusProgress.Part, _ range: Range<Int64>
+  ) async throws(TransferError) -> Outcome {
+    var request = request
+    request.headers[.contentType] = Self.contentType
+    request.headers.set("Upload-Offset", String(range.lowerBound))
+    let bytes = part.start + range.lowerBound..<part.start + range.upperBound
+    if chunkSize != nil, server?.checksums.contains("sha1") == true {
+      request.headers.set("Upload-Checksum", "sha1 " + (try await sha1(of: bytes)))
+    }
+    let flight = attempt.flight(bytes)
+    let head = try await attempt.wire.send(request, flight.body).get()
+    switch head.status {
+    case 200..<300:
+      guard let next = head.count("Upload-Offset") else {
+        attempt.board.land(flight.number, bytes: 0)
+        return .elsewhere
+      }
+      guard range.lowerBound...range.upperBound ~= next else {
+        throw .response(.malformed("Upload-Offset is \(next) after bytes \(range)"))
+      }
+      attempt.board.land(flight.number, bytes: next - range.lowerBound)
+      return .moved(next)
+    case 409: return .elsewhere
+    case 413: return .tooLarge(head.refusal)
+    case 460: return .again
+    case 403, 404, 410: throw head.status == 403 ? head.refusal : .upload(.gone)
+    default: throw head.refusal
+    }
+  }
+
+  private func sha1(of range: Range<Int64>) async throws(TransferError) -> String {
+    let source = attempt.source
+    return try await BlockingIO.run { () throws(TransferError) in
+      var hash = Insecure.SHA1()
+      try source.forEachPiece(of: range) { hash.update(bufferPointer: $0) }
+      return Data(hash.finalize()).base64EncodedString()
+    }
+  }
+}

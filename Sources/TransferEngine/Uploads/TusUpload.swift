@@ -1,0 +1,176 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// tus 1.0.0: the server keeps what it received, and says how much that is (tus.io/protocols/resumable-upload).
+struct TusUpload: UploadWay {
+  let options: TusOptions
+  /// Where uploads are created; the request's own URL unless given.
+  var endpoint: RequestURL?
+
+  /// Files up to this size are sent with the request that creates the upload, where the server offers that.
+  static let smallSize: Int64 = 1 << 20
+  /// Smaller files are not sent in parallel.
+  static let parallelSize: Int64 = 64 << 20
+
+  func perform(_ attempt: UploadAttempt) async throws(TransferError) {
+    var creation = attempt.request
+    if let endpoint { creation.url = endpoint }
+    let key = "tus " + creation.url.string
+    var progress: TusProgress? = if case .tus(let known)? = attempt.ledger.progress { known } else { nil }
+    // A stored upload may be gone; a new one should not be, twice.
+    for _ in 0..<2 {
+      do throws(TransferError) {
+        if let known = progress, try await resume(known, creation, attempt) { return }
+        let server = try await attempt.wire.server(at: creation, remembering: key).tus
+        let sender = TusSender(
+          attempt: attempt, server: server, chunkSize: options.chunkSize, memoryKey: key)
+        try await start(progress, creation, server, sender, attempt)
+        return
+      } catch .upload(.gone) {
+        progress = nil
+        attempt.ledger.clear()
+        attempt.board.resume(from: 0)
+      }
+    }
+    throw .response(.malformed("the upload that the server made is not there"))
+  }
+
+  /// Asks how much the server has. True where that is everything.
+  private func resume(
+    _ progress: TusProgress, _ creation: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> Bool {
+    guard let final = progress.final else { return false }
+    // Put together already: only our own record of the end is missing.
+    let part = TusProgress.Part(url: final, start: 0, end: attempt.source.size, expires: nil)
+    let offset = try await TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "").offset(of: part)
+    return offset == attempt.source.size
+  }
+
+  private func start(
+    _ progress: TusProgress?, _ creation: TransferRequest, _ server: TusServer?, _ sender: TusSender,
+    _ attempt: UploadAttempt
+  ) async throws(TransferError) {
+    if let limit = server?.maximumSize, attempt.source.size > limit {
+      throw .upload(.unsupported("it takes at most \(limit) bytes"))
+    }
+    var parts = progress?.parts ?? []
+    var offsets: [Int64] = []
+    for part in parts { offsets.append(try await sender.offset(of: part)) }
+    attempt.board.resume(from: offsets.reduce(0, +))
+    let isParallel = parts.isEmpty ? mustSplit(attempt.source.size, server) : parts[0].end < attempt.source.size
+    if parts.isEmpty, !isParallel {
+      guard let (part, offset) = try await create(whole: creation, server, attempt) else { return }
+      parts = [part]
+      offsets = [offset]
+    }
+    guard isParallel else {
+      try await sender.send(parts[0], from: offsets[0], notes: true)
+      return
+    }
+    for range in ranges(after: parts.last?.end ?? 0, of: attempt.source.size) {
+      parts.append(try await create(part: range, creation, attempt))
+      offsets.append(0)
+      try await attempt.ledger.record(
+        .tus(TusProgress(parts: parts)), acknowledged: attempt.board.progress.acknowledged, for: attempt)
+    }
+    try await sender.sendAll(Array(zip(parts, offsets)))
+    try await concatenate(parts, creation, attempt)
+  }
+
+  private func mustSplit(_ size: Int64, _ server: TusServer?) -> Bool {
+    options.parallelParts > 1 && size >= Self.parallelSize && server?.extensions.contains("concatenation") == true
+  }
+
+  private func ranges(after start: Int64, of size: Int64) -> [Range<Int64>] {
+    let count = Int64(max(2, options.parallelParts))
+    let length = max(1, (size + count - 1) / count)
+    return stride(from: start, to: size, by: Int64.Stride(length)).map { $0..<min($0 + length, size) }
+  }
+
+  // MARK: Creation
+
+  /// - Returns: `nil` where the file was small enough to be sent with it.
+  private func create(
+    whole creation: TransferRequest, _ server: TusServer?, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> (TusProgress.Part, Int64)? {
+    let size = attempt.source.size
+    var request = TusFields.request(creation, .post)
+    request.headers.set("Upload-Length", String(size))
+    request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
+    let withBody =
+      size > 0 && size <= min(Self.smallSize, options.chunkSize ?? .max)
+      && server?.extensions.contains("creation-with-upload") == true
+    if withBody { request.headers[.contentType] = TusSender.contentType }
+    let flight = withBody ? attempt.flight(0..<size) : nil
+    let head = try await attempt.wire.send(request, flight?.body ?? UploadBody(Data())).created()
+    let part = try self.part(head, 0..<size, creation)
+    let offset = min(size, head.count("Upload-Offset") ?? 0)
+    if let flight { attempt.board.land(flight.number, bytes: offset) }
+    if offset == size { return nil }
+    try await attempt.ledger.record(.tus(TusProgress(parts: [part])), acknowledged: offset, for: attempt)
+    return (part, offset)
+  }
+
+  private func create(
+    part range: Range<Int64>, _ creation: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> TusProgress.Part {
+    var request = TusFields.request(creation, .post)
+    request.headers.set("Upload-Length", String(range.count))
+    request.headers.set("Upload-Concat", "partial")
+    let head = try await attempt.wire.send(request, UploadBody(Data())).created()
+    return try part(head, range, creation)
+  }
+
+  private func concatenate(
+    _ parts: [TusProgress.Part], _ creation: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) {
+    var request = TusFields.request(creation, .post)
+    request.headers.set("Upload-Concat", "final;" + parts.map(\.url).joined(separator: " "))
+    request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
+    let head = try await attempt.wire.send(request, UploadBody(Data())).created()
+    let final = try part(head, 0..<attempt.source.size, creation)
+    try await attempt.ledger.record(
+      .tus(TusProgress(parts: parts, final: final.url)), acknowledged: attempt.source.size, for: attempt)
+  }
+
+  private func part(
+    _ head: ResponseHead, _ range: Range<Int64>, _ creation: TransferRequest
+  ) throws(TransferError) -> TusProgress.Part {
+    guard let location = head.headers[.location], !location.isEmpty else {
+      throw .response(.malformed("it made an upload and does not say where"))
+    }
+    return TusProgress.Part(
+      url: try creation.moved(to: location).url.string, start: range.lowerBound, end: range.upperBound,
+      expires: TusSender.expiry(head))
+  }
+
+  // MARK: Removal
+
+  /// DELETE (termination). A server that does not offer it lets its uploads expire.
+  func abandon(
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) {
+    guard case .tus(let known) = progress else { return }
+    for url in known.parts.map(\.url) + [known.final].compactMap({ $0 }) {
+      let head = try await wire.send(TusFields.request(try request.moved(to: url), .delete)).get()
+      switch head.status {
+      case 200..<300, 403, 404, 405, 410, 501: continue
+      default: throw head.refusal
+      }
+    }
+  }
+}
+
+extension UploadAnswer {
+  /// The head of an answer to a creation.
+  fileprivate func created() throws(TransferError) -> ResponseHead {
+    let head = try get()
+    switch head.status {
+    case 200..<300: return head
+    case 412:
+      let versions = head.field("Tus-Version") ?? "another version"
+      throw .upload(.unsupported("it speaks tus \(versions), not \(TusServer.version)"))
+    default: throw head.refusal
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import FoundationEssentials
+import Glibc
+import TransferAPI
+
+/// `upload -`: what comes by standard input is stored by the daemon, and is on the disk before the job's id is printed.
+struct StandardInputUpload {
+  private let name: String
+  private let plan: UploadPlan
+  private let command: Upload
+
+  /// Bytes of one request.
+  private static let pieceBytes = 1 << 20
+
+  init(_ name: String, _ plan: UploadPlan, _ command: Upload) {
+    self.name = name
+    self.plan = plan
+    self.command = command
+  }
+
+  func run() async throws {
+    guard !plan.needsDigest else {
+      throw CommandFailure(.usage, "{sha256} is not known before standard input has ended")
+    }
+    // A wrong URL is said before somebody's dump is read.
+    _ = try plan.job(for: file(bytes: 0))
+    try Output.standard.requireOpen()
+    let connection = try command.daemon.connection()
+    let client = try await connection.open()
+    let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
+    var pending: SpoolFeed? = SpoolFeed(client: client, connection: connection, token: spool.token)
+    do {
+      let bytes = try await pending?.fill(pieces: Self.pieceBytes) ?? 0
+      var job = try plan.job(for: file(bytes: bytes))
+      job.source = ""
+      job.spool = spool.token
+      var lines = JobLines()
+      lines.take(.path(name)) { _ in job }
+      let feed = pending
+      // From here on it may be a job's.
+      pending = nil
+      let outcome = try await Submission.one(lines, feed?.client ?? client)
+      try await command.finish(outcome, nil, connection, feed?.client ?? client)
+    } catch {
+      if let pending { await pending.discard() }
+      throw error
+    }
+  }
+
+  private func file(bytes: Int64) -> UploadedFile {
+    let now = Date().timeIntervalSince1970
+    return UploadedFile(
+      path: name, relativePath: name, size: bytes, modifiedSeconds: Int64(now), modifiedNanoseconds: 0)
+  }
+}
+
+/// Brings standard input to the daemon, piece by piece; goes on where the daemon is when it was restarted meanwhile.
+struct SpoolFeed {
+  private(set) var client: ControlClient
+  let connection: Connection
+  let token: String
+
+  private var path: String { "/v1/spool/\(token)" }
+
+  /// - Returns: how many bytes came.
+  mutating func fill(pieces: Int) async throws -> Int64 {
+    var offset: Int64 = 0
+    var buffer = [UInt8](repeating: 0, count: pieces)
+    while true {
+      let count = try Self.read(&buffer)
+      guard count > 0 else { return offset }
+      try await send(Data(buffer[..<count]), at: offset)
+      offset += Int64(count)
+    }
+  }
+
+  /// The same piece again is written over itself, so a lost answer does no harm.
+  private mutating func send(_ piece: Data, at offset: Int64) async throws {
+    for isSecond in [false, true] {
+      do {
+        let (status, answer) = try await client.transport.send(
+          "PUT", ControlClient.path(path, [("offset", String(offset))]), body: piece,
+          contentType: "application/octet-stream")
+        guard (200..<300).contains(status) else { throw ControlClient.refusal(status: status, body: answer) }
+        return
+      } catch ControlError.unreachable where !isSecond {
+        client = try await connection.reopen(client.socket)
+      }
+    }
+  }
+
+  /// Nobody will ask for it.
+  func discard() async {
+    _ = try? await client.transport.send("DELETE", path, body: nil, contentType: nil)
+  }
+
+  /// As much as the buffer takes, but for the last piece.
+  private static func read(_ buffer: inout [UInt8]) throws -> Int {
+    var filled = 0
+    while filled < buffer.count {
+      let count = buffer.withUnsafeMutableBytes {
+        Glibc.read(STDIN_FILENO, $0.baseAddress! + filled, $0.count - filled)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        throw CommandFailure(.failed, "cannot read standard input: \(String(cString: strerror(errno)))")
+      }
+      guard count > 0 else { break }
+      filled += count
+    }
+    return filled
+  }
+}

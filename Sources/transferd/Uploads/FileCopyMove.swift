@@ -1,0 +1,122 @@
+import CLinux
+import Glibc
+import Store
+
+/// A move to another file system: copy under a hidden name, to the disk, rename, to the disk, and only then the original goes.
+struct FileCopyMove {
+  typealias Step = FileActionPerformer.Step
+
+  let performer: FileActionPerformer
+  let directory: String
+  let candidates: [String]
+
+  private var path: String { performer.path }
+
+  func perform() -> Step {
+    let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard source >= 0 else { return failure(errno) }
+    defer { close(source) }
+    var status = stat()
+    guard fstat(source, &status) == 0, FileActionPerformer.stamp(status) == performer.action.stamp else {
+      return .failed(FileActionPerformer.changed(path))
+    }
+    // After a crash between the rename and the end a whole copy may be there already.
+    if let there = candidates.first(where: { isCopy($0, of: source, size: Int64(status.st_size)) }) {
+      return finish(there)
+    }
+    let draft = "\(directory == "/" ? "" : directory)/.transferd-\(performer.action.job).copy"
+    unlink(draft)
+    if let failed = copy(source, status, to: draft) {
+      unlink(draft)
+      return failed
+    }
+    for candidate in candidates {
+      if linux_rename_no_replace(AT_FDCWD, draft, AT_FDCWD, candidate) == 0 { return finish(candidate) }
+      guard errno == EEXIST else {
+        let code = errno
+        unlink(draft)
+        return failure(code)
+      }
+    }
+    unlink(draft)
+    return .failed("cannot move \(path) to \(directory): its names there are taken")
+  }
+
+  private func copy(_ source: Int32, _ status: stat, to draft: String) -> Step? {
+    let target = linux_openat(
+      AT_FDCWD, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, UInt32(status.st_mode & 0o777))
+    guard target >= 0 else { return failure(errno) }
+    defer { close(target) }
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    while true {
+      let count = read(source, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return failure(errno) }
+      guard count > 0 else { break }
+      var written = 0
+      while written < count {
+        let part = buffer.withUnsafeBytes { write(target, $0.baseAddress! + written, count - written) }
+        if part < 0, errno == EINTR { continue }
+        guard part > 0 else { return failure(errno) }
+        written += part
+      }
+    }
+    // The same time, by which a later look knows the copy; the mode that the umask took something from.
+    let times = [status.st_atim, status.st_mtim]
+    guard fchmod(target, status.st_mode & 0o777) == 0, futimens(target, times) == 0, fsync(target) == 0 else {
+      return failure(errno)
+    }
+    // Nobody wrote to it meanwhile.
+    var after = stat()
+    guard fstat(source, &after) == 0, FileActionPerformer.stamp(after) == performer.action.stamp else {
+      return .failed(FileActionPerformer.changed(path))
+    }
+    return nil
+  }
+
+  /// The copy stands under its name.
+  private func finish(_ candidate: String) -> Step {
+    if let code = DirectoryDisk.synchronize(directory) { return failure(code) }
+    guard performer.found(at: path) == .sent else {
+      return .failed("\(FileActionPerformer.changed(path)); a copy of what was uploaded is \(candidate)")
+    }
+    guard unlink(path) == 0 else { return failure(errno) }
+    return .done("moved \(path) to \(candidate)", touched: [performer.parent])
+  }
+
+  private func isCopy(_ candidate: String, of source: Int32, size: Int64) -> Bool {
+    let other = open(candidate, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard other >= 0 else { return false }
+    defer { close(other) }
+    var status = stat()
+    guard fstat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == size else {
+      return false
+    }
+    var (one, two) = ([UInt8](repeating: 0, count: 1 << 18), [UInt8](repeating: 0, count: 1 << 18))
+    var offset: Int64 = 0
+    while offset < size {
+      let count = pread(source, &one, one.count, off_t(offset))
+      guard count > 0, pread(other, &two, count, off_t(offset)) == count, one[..<count] == two[..<count] else {
+        return false
+      }
+      offset += Int64(count)
+    }
+    // A copy that was cut off by a crash was never under this name; its bytes may not be on the disk yet.
+    return fsync(other) == 0
+  }
+
+  private func failure(_ code: Int32) -> Step {
+    FileActionPerformer.step("cannot move \(path) to \(directory)", code)
+  }
+}
+
+/// Names in a directory, brought to the disk.
+enum DirectoryDisk {
+  /// - Returns: the `errno` of what failed.
+  static func synchronize(_ path: String) -> Int32? {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return errno }
+    defer { close(descriptor) }
+    return fsync(descriptor) == 0 ? nil : errno
+  }
+}

@@ -1,0 +1,127 @@
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Who asks for a job: what the kernel says of the other end of the socket.
+enum Caller: Sendable {
+  /// The daemon's own user.
+  case owner
+  case root
+  /// A member of the socket's group.
+  case other
+
+  init(uid: UInt32, daemon: UInt32) {
+    self = uid == daemon ? .owner : uid == 0 ? .root : .other
+  }
+
+  /// Commands run, and files and variables are read, with the daemon's rights: only who has them may ask for it.
+  func mayUse(_ reference: SecretReference) -> Bool {
+    switch (self, reference) {
+    case (.owner, _), (_, .netrc), (.root, .environment), (.root, .file): true
+    case (.root, .command), (.other, .environment), (.other, .file), (.other, .command): false
+    }
+  }
+}
+
+/// The rules for uploads; those that hold for every job are `JobValidation`'s.
+extension JobValidation {
+  /// - Throws: `Problem` that says what cannot be accepted.
+  func uploadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
+    guard job.directory == nil, !job.nameFromResponse, !job.createDirectories, !job.replace else {
+      throw Problem(.invalid, "directory, nameFromResponse, createDirectories and replace are for downloads")
+    }
+    guard job.checksum == nil else { throw Problem(.invalid, "checksum is for downloads") }
+    guard let target = job.destination else { throw Problem(.invalid, "missing field \"destination\": the URL") }
+    guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
+    let url = try Self.url(target)
+    var spec = JobSpec(
+      uploading: try Self.source(job), to: url.string, origin: try Self.origin(of: url, job.upload),
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    spec.spool = job.spool
+    spec.upload = try Self.checked(job.upload, url)
+    if job.spool != nil, job.upload.onSuccess != .keep {
+      throw Problem(.invalid, "onSuccess is for files; what came by standard input is deleted anyway")
+    }
+    return spec
+  }
+
+  private static func source(_ job: NewJob) throws(Problem) -> String {
+    if let token = job.spool {
+      guard job.source.isEmpty else { throw Problem(.invalid, "give either source or spool, not both") }
+      guard SpoolDirectory.isToken(token) else { throw Problem(.invalid, "\"\(shown(token))\" is no spool token") }
+      // Completed with its path by who knows the state directory.
+      return token
+    }
+    return try checked(job.source)
+  }
+
+  /// What connections and limits are counted by. Of S3 without an endpoint: the name of the bucket's host.
+  static func origin(of url: RequestURL, _ options: UploadOptions) throws(Problem) -> String {
+    if let endpoint = options.endpoint {
+      let endpoint = try Self.url(endpoint)
+      guard endpoint.scheme == "http" || endpoint.scheme == "https" else {
+        throw Problem(.invalid, "the endpoint must be an http or https URL")
+      }
+      return endpoint.origin
+    }
+    return url.scheme == "s3" ? "https://\(url.host).s3.amazonaws.com:443" : url.origin
+  }
+
+  private static func checked(_ options: UploadOptions, _ url: RequestURL) throws(Problem) -> UploadOptions {
+    let isHTTP = url.scheme == "http" || url.scheme == "https"
+    let isS3 = options.uploadProtocol == .s3 || url.scheme == "s3"
+    if url.scheme == "s3", options.uploadProtocol != .s3, options.uploadProtocol != .auto {
+      throw Problem(.invalid, "an s3 URL goes with the protocol s3")
+    }
+    if !isHTTP, !isS3, options.uploadProtocol != .auto {
+      throw Problem(.invalid, "the protocol \(options.uploadProtocol.rawValue) goes with http and https URLs")
+    }
+    if isS3, url.path.isEmpty || url.path.hasSuffix("/") {
+      throw Problem(.invalid, "the S3 URL names no key")
+    }
+    if !isS3, options.endpoint != nil || options.region != nil || options.profile != nil {
+      throw Problem(.invalid, "endpoint, region and profile are for S3")
+    }
+    if options.method != nil, !isHTTP || ![.auto, .plain, .form].contains(options.uploadProtocol) {
+      throw Problem(.invalid, "method is for plain uploads and forms")
+    }
+    if !options.form.isEmpty, options.uploadProtocol != .form {
+      throw Problem(.invalid, "form fields go with the protocol form")
+    }
+    guard options.form.count(where: { $0.value == .file }) <= 1 else {
+      throw Problem(.invalid, "the file is one field of a form, not several")
+    }
+    for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
+    var options = options
+    if case .move(let directory) = options.onSuccess {
+      let checked = try Self.checked(directory, true)
+      options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))
+    }
+    return options
+  }
+
+  /// What is looked up elsewhere, if the caller may have it looked up.
+  func references(of job: NewJob, into spec: inout JobSpec) throws(Problem) {
+    let all = [job.credentials].compactMap { $0 } + job.secretHeaders.values.map(\.reference)
+    for reference in all where !caller.mayUse(reference) {
+      throw Problem(.permission, "only the user that runs transferd may name secrets by \(Self.kind(of: reference))")
+    }
+    for name in job.secretHeaders.keys {
+      _ = try Self.headers([name: ""])
+      guard !job.headers.keys.contains(where: { $0.lowercased() == name.lowercased() }) else {
+        throw Problem(.invalid, "the header \(name) is given twice")
+      }
+    }
+    spec.credentialsReference = job.credentials
+    spec.secretHeaders = job.secretHeaders
+  }
+
+  private static func kind(of reference: SecretReference) -> String {
+    switch reference {
+    case .netrc: "netrc"
+    case .environment: "env:"
+    case .file: "file:"
+    case .command: "exec:"
+    }
+  }
+}

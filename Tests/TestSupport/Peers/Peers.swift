@@ -1,0 +1,64 @@
+import Foundation
+
+extension PythonPeer {
+  /// tuspyserver: tus 1.0.0 with creation, creation-with-upload, expiration, termination and concatenation, at `/files/`.
+  /// An upload's bytes are the file of its id.
+  public static func tus(in directory: TemporaryDirectory? = nil) async throws -> PythonPeer {
+    try await PythonPeer("tuspyserver", in: directory) { port, directory in
+      [
+        "-c",
+        """
+        import sys, uvicorn
+        from fastapi import FastAPI
+        from tuspyserver import create_tus_router
+        import tuspyserver.request as locking
+        # It waits for a lock on the only thread, so that whoever holds it cannot let go: it shall not wait for long.
+        acquire = locking.acquire_upload_lock
+        locking.acquire_upload_lock = lambda path, locks_dir=None, blocking=True: acquire(
+          path, locks_dir=locks_dir, timeout=0.05)
+        app = FastAPI()
+        app.include_router(create_tus_router(prefix="files", files_dir=sys.argv[2] + "/uploads"))
+        uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
+        """, String(port), directory,
+      ]
+    }
+  }
+
+  /// nanio: S3 that verifies signatures (user `nanio-user`, secret `nanio-secret`); an object is the file of its key.
+  public static func nanio(buckets: [String] = ["bucket"]) async throws -> PythonPeer {
+    let room = try TemporaryDirectory()
+    for bucket in buckets { try room.directory("data/" + bucket) }
+    return try await PythonPeer(
+      "nanio", in: room,
+      environment: ["NANIO_ACCESS_KEY": S3Peer.accessKey, "NANIO_SECRET_KEY": S3Peer.secretKey]
+    ) { port, directory in
+      [
+        "-m", "nanio", "serve", "--host", "127.0.0.1", "--port", String(port), "--data-dir", directory + "/data",
+        "--no-access-log",
+      ]
+    }
+  }
+
+  /// moto: S3 with checksums, conditions and paged part lists. Signatures are not verified.
+  public static func moto() async throws -> PythonPeer {
+    try await PythonPeer("moto") { port, _ in ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)] }
+  }
+
+  /// wsgidav: WebDAV with locks, open to everybody; a resource is a file below `www`.
+  public static func webDAV() async throws -> PythonPeer {
+    let room = try TemporaryDirectory()
+    try room.directory("www")
+    return try await PythonPeer("wsgidav", in: room) { port, directory in
+      [
+        "-m", "wsgidav", "--host", "127.0.0.1", "--port", String(port), "--root", directory + "/www",
+        "--auth", "anonymous", "--server", "cheroot", "--no-config", "-q",
+      ]
+    }
+  }
+}
+
+/// Who may use the S3 peers.
+public enum S3Peer {
+  public static let accessKey = "nanio-user"
+  public static let secretKey = "nanio-secret"
+}

@@ -1,0 +1,64 @@
+import Testing
+
+@testable import TransferAPI
+
+@Suite struct UploadTemplateTests {
+  static let file = UploadedFile(
+    path: "/srv/out/sub/a b#é.csv", relativePath: "sub/a b#é.csv", size: 42, modifiedSeconds: 1_700_000_000,
+    modifiedNanoseconds: 5_000_001, sha256: "00ff")
+
+  @Test(
+    "a URL gets the file's facts, percent-encoded; a slash at its end gets the name",
+    arguments: [
+      ("https://h/in/", "https://h/in/a%20b%23%C3%A9.csv"),
+      ("https://h/in/{name}", "https://h/in/a%20b%23%C3%A9.csv"),
+      ("https://h/in/{name}?sig=1", "https://h/in/a%20b%23%C3%A9.csv?sig=1"),
+      ("https://h/in/?sig=1/", "https://h/in/a%20b%23%C3%A9.csv?sig=1/"),
+      ("https://h/{relpath}", "https://h/sub/a%20b%23%C3%A9.csv"),
+      ("https://h/{path}", "https://h/srv/out/sub/a%20b%23%C3%A9.csv"),
+      ("https://h/{size}/{mtime}/{sha256}", "https://h/42/1700000000.005000001/00ff"),
+      ("https://h/in", "https://h/in"), ("https://h/{{x}}", "https://h/{x}"),
+      ("s3://bucket", "s3://bucket/a%20b%23%C3%A9.csv"), ("s3://bucket/p/", "s3://bucket/p/a%20b%23%C3%A9.csv"),
+      ("s3://bucket/p", "s3://bucket/p"), ("sftp://u@h/back/", "sftp://u@h/back/a%20b%23%C3%A9.csv"),
+      ("https://h/{name}/", "https://h/a%20b%23%C3%A9.csv/a%20b%23%C3%A9.csv"),
+    ])
+  func urls(_ template: String, _ expected: String) throws {
+    #expect(try UploadTemplate(parsing: template).url(for: Self.file) == expected)
+  }
+
+  @Test("where paths are kept, the slash stands for the relative path")
+  func keepingPaths() throws {
+    let template = try UploadTemplate(parsing: "https://h/in/")
+    #expect(template.url(for: Self.file, keepingPaths: true) == "https://h/in/sub/a%20b%23%C3%A9.csv")
+  }
+
+  @Test("a key gets the facts as they are, also a path with a newline")
+  func keys() throws {
+    var file = Self.file
+    #expect(
+      try UploadTemplate(parsing: "{path}:{mtime}").expanded(for: file) == "/srv/out/sub/a b#é.csv:1700000000.005000001"
+    )
+    file.path = "/a\nb"
+    #expect(try UploadTemplate(parsing: "x{name}y").expanded(for: file) == "xa\nby")
+    #expect(try UploadTemplate(parsing: "plain").isConstant)
+  }
+
+  @Test("a time below a tenth of a second keeps its zeros")
+  func nanoseconds() throws {
+    var file = Self.file
+    file.modifiedNanoseconds = 0
+    #expect(try UploadTemplate(parsing: "{mtime}").expanded(for: file) == "1700000000.000000000")
+  }
+
+  @Test("a name without a directory is itself")
+  func bareName() {
+    var file = Self.file
+    file.path = "dump.sql"
+    #expect(file.name == "dump.sql")
+  }
+
+  @Test("what is no template is refused", arguments: ["{nope}", "{name", "a}b", "{}", "{ name }"])
+  func refused(_ text: String) {
+    #expect(throws: WireError.self) { try UploadTemplate(parsing: text) }
+  }
+}

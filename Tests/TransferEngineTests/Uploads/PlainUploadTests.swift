@@ -1,0 +1,259 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct PlainUploadTests {
+  @Test(
+    "a file of any size arrives byte for byte, by one request and without a record",
+    arguments: [0, 1, 65536, 1_048_576, 1_048_577, 5 << 20 - 1, 5 << 20 + 1] as [Int64])
+  func sizes(_ size: Int64) async throws {
+    let room = try UploadRoom(size: size)
+    let server = try LoopbackServer { _ in .response(201) }
+    let journal = UploadRecorder()
+    let shown = Watched<[UploadProgress]>([])
+    let request = room.session.upload(try room.upload(to: server.url("/in/a.bin")), journal: journal)
+      .uploadProgress { progress in shown.mutate { $0.append(progress) } }
+    let response = await request.response()
+    #expect(word(response.error) == "success")
+    #expect(response.head?.status == 201)
+    #expect(response.bytesSent == size)
+    #expect(response.bytesAcknowledged == size)
+    #expect(response.totalBytes == size)
+    #expect(response.ledger == nil)
+    #expect(response.source == (try SourceIdentity(path: room.path)))
+    #expect(journal.records.value.isEmpty)
+    #expect(server.requests.count == 1)
+    let request0 = server.requests[0]
+    #expect(request0.method == "PUT")
+    #expect(request0.target == "/in/a.bin")
+    #expect(request0.headers["Content-Length"] == String(size))
+    #expect(request0.headers["Transfer-Encoding"] == nil)
+    #expect(request0.headers["Expect"] == (size > 1 << 20 ? "100-continue" : nil))
+    #expect(request0.bodySHA256 == room.payload.sha256)
+    #expect(request.progress == UploadProgress(sent: size, acknowledged: size, total: size))
+    #expect(zip(shown.value, shown.value.dropFirst()).allSatisfy { $0.sent <= $1.sent })
+  }
+
+  @Test(
+    "an answer before the body is understood, and nothing of the body is sent",
+    arguments: [401, 403, 404, 413, 500])
+  func earlyRefusal(status: Int) async throws {
+    let room = try UploadRoom(size: 8 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in .response(status, headers: ["Connection": "close"]) }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "status \(status)")
+    #expect(response.error?.isTransient == (status == 500))
+    #expect(response.bytesSent == 0)
+  }
+
+  @Test("an answer in the middle of the body ends the sending", arguments: [401, 413, 507])
+  func refusalInTheMiddle(status: Int) async throws {
+    let room = try UploadRoom(size: 32 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      [
+        .raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(upTo: 1 << 20),
+        .status(status, headers: ["Content-Length": "0", "Connection": "close"]), .stall,
+      ]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "status \(status)")
+    #expect(response.bytesSent < 32 << 20)
+  }
+
+  @Test("417: the same request again without the expectation")
+  func expectationFailed() async throws {
+    let room = try UploadRoom(size: 3 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      request.headers["Expect"] != nil
+        ? .response(417, headers: ["Connection": request.target == "/close" ? "close" : "keep-alive"])
+        : [.readBody(), .status(201, headers: ["Content-Length": "0"]), .keepAlive]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "success")
+    #expect(server.requests.last?.bodySHA256 == room.payload.sha256)
+  }
+
+  @Test("success before the server took the whole body is none")
+  func earlySuccess() async throws {
+    let room = try UploadRoom(size: 64 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      [
+        .raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(upTo: 1 << 20),
+        .status(201, headers: ["Content-Length": "0", "Connection": "close"]), .reset,
+      ]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(["early", "broken"].contains(word(response.error)))
+    #expect(response.error?.isTransient == true)
+  }
+
+  @Test("a lost answer: PUT may be made again, POST may not", arguments: [true, false])
+  func lostAnswer(isPUT: Bool) async throws {
+    let room = try UploadRoom(size: 100_000)
+    let server = try LoopbackServer { _ in [.reset] }
+    let upload = try room.upload(to: server.url("/a"), method: isPUT ? .put : .post)
+    let journal = UploadRecorder()
+    let response = await room.send(upload, journal: journal)
+    #expect(word(response.error) == (isPUT ? "broken" : "unknown"))
+    #expect(response.error?.isTransient == isPUT)
+    #expect(server.requests.count == 1)
+    if !isPUT {
+      // Also for whoever finds the record after a kill.
+      #expect(journal.records.value.count == 1)
+      let again = await room.send(upload, resumingWith: journal.last, journal: journal)
+      #expect(word(again.error) == "unknown")
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test("a POST on a connection that the server gave up is not sent twice by libcurl")
+  func postOnDeadConnection() async throws {
+    let room = try UploadRoom(size: 1000)
+    let server = try LoopbackServer { $0.indexOnConnection == 0 ? .response(200) : [.reset] }
+    for _ in 0..<3 {
+      let response = await room.send(try room.upload(to: server.url("/a"), method: .post))
+      #expect(word(response.error) == "success")
+    }
+    #expect(server.requests.count == 3)
+  }
+
+  @Test("a POST that broke off before its last byte, or was refused, was not carried out")
+  func brokenPost() async throws {
+    let room = try UploadRoom(size: 64 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      request.index == 0
+        ? [.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(upTo: 1 << 20), .reset] : .response(503)
+    }
+    let upload = try room.upload(to: server.url("/a"), method: .post)
+    let response = await room.send(upload)
+    #expect(word(response.error) == "broken")
+    #expect(response.ledger == nil)
+    let refused = await room.send(upload)
+    #expect(word(refused.error) == "status 503")
+    #expect(refused.ledger == nil)
+    let nobody = await room.send(try room.upload(to: "http://127.0.0.1:\(freePort())/a", method: .post))
+    #expect(word(nobody.error) == "refused")
+    #expect(nobody.ledger == nil)
+  }
+
+  @Test("a retry begins with the first byte again", arguments: [0, 1, 1_500_000] as [Int64])
+  func rewinding(after bytes: Int64) async throws {
+    let room = try UploadRoom(size: 4 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+      return request.index < 2
+        ? [go, .readBody(upTo: bytes), .reset]
+        : [go, .readBody(), .status(200, headers: ["Content-Length": "0"]), .keepAlive]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")), interceptor: .atOnce(3))
+    #expect(word(response.error) == "success")
+    #expect(server.requests.count == 3)
+    #expect(server.requests[2].bodySHA256 == room.payload.sha256)
+  }
+
+  @Test("a kept connection that is dead costs nothing, and the body arrives whole")
+  func deadConnection() async throws {
+    let room = try UploadRoom(size: 300_000)
+    let server = try LoopbackServer { $0.indexOnConnection == 0 ? .response(200) : [.close] }
+    for _ in 0..<3 { #expect(await room.send(try room.upload(to: server.url("/a"))).isSuccess) }
+    let whole = server.requests.filter { $0.indexOnConnection == 0 }
+    #expect(whole.count == 3)
+    #expect(whole.allSatisfy { $0.bodySHA256 == room.payload.sha256 })
+  }
+
+  @Test("307 and 308 take the body along, and no secret to another origin", arguments: [307, 308])
+  func redirected(status: Int) async throws {
+    let room = try UploadRoom(size: 3 << 20)
+    let target = try LoopbackServer { _ in .response(201) }
+    let server = try LoopbackServer(bodies: .byScript) { _ in .redirect(to: target.url("/there"), status: status) }
+    let response = await room.send(
+      try room.upload(
+        to: server.url("/a"), headers: [.authorization: "Bearer x", .cookie: "a=b", HTTPField.Name("X-Api-Key")!: "k"],
+        credentials: Credentials(username: "u", password: "p")))
+    #expect(word(response.error) == "success")
+    #expect(response.respondingOrigin == "http://\(target.authority)")
+    let arrived = target.requests[0]
+    #expect(arrived.method == "PUT")
+    #expect(arrived.bodySHA256 == room.payload.sha256)
+    for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(arrived.headers[name] == nil) }
+    #expect(response.bytesSent == 3 << 20)
+  }
+
+  @Test("301, 302 and 303 are no way for a file", arguments: [301, 302, 303])
+  func otherRedirects(status: Int) async throws {
+    let room = try UploadRoom(size: 1000)
+    let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b", status: status) : .response(200) }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "redirect")
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("the length at the server is compared where that is asked for", arguments: [1000, 999, nil] as [Int?])
+  func lengthAtTheServer(_ length: Int?) async throws {
+    let room = try UploadRoom(size: 1000)
+    let server = try LoopbackServer { request in
+      guard request.method == "HEAD" else { return .response(201) }
+      guard let length else { return .response(405) }
+      return [.status(200, headers: ["Content-Length": String(length)]), .keepAlive]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a"), verifiesLength: true))
+    #expect(word(response.error) == (length == 999 ? "length" : "success"))
+  }
+
+  @Test("what is there is not replaced where that is asked for")
+  func onlyIfAbsent() async throws {
+    let room = try UploadRoom(size: 1000)
+    let server = try LoopbackServer { .response($0.headers["If-None-Match"] == "*" ? 412 : 201) }
+    let response = await room.send(try room.upload(to: server.url("/a"), onlyIfAbsent: true))
+    #expect(word(response.error) == "status 412")
+    #expect(response.error?.isTransient == false)
+  }
+
+  @Test("the sending keeps to its limit")
+  func limitRate() async throws {
+    let room = try UploadRoom(size: 300_000)
+    let server = try LoopbackServer { _ in .response(200) }
+    let start = ContinuousClock.now
+    #expect(await room.send(try room.upload(to: server.url("/a"), limitRate: 200_000)).isSuccess)
+    #expect(start.duration(to: .now) > .milliseconds(900))
+  }
+
+  @Test("suspended, it stops; resumed, it sends all")
+  func suspend() async throws {
+    let room = try UploadRoom(size: 64 << 20)
+    let (moved, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+      return request.index == 0
+        ? [go, .readBody(upTo: 1 << 20), .waitFor(proceed), .readBody()]
+        : [go, .readBody(), .status(200, headers: ["Content-Length": "0"]), .keepAlive]
+    }
+    let request = room.session.upload(try room.upload(to: server.url("/a")))
+      .uploadProgress { if $0.sent > 1 << 20 { moved.open() } }.resume()
+    try await moved.wait()
+    request.suspend()
+    proceed.open()
+    try await server.waitForCounters { $0.openConnections == 0 }
+    #expect(request.state == .suspended)
+    request.resume()
+    #expect(word(await request.response().error) == "success")
+    #expect(server.requests.last?.bodySHA256 == room.payload.sha256)
+  }
+
+  @Test("cancelled, it ends at once")
+  func cancel() async throws {
+    let room = try UploadRoom(size: 64 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      [.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(upTo: 1 << 20), .stall]
+    }
+    let moved = Gate()
+    let request = room.session.upload(try room.upload(to: server.url("/a")))
+      .uploadProgress { if $0.sent > 1 << 20 { moved.open() } }.resume()
+    try await moved.wait()
+    request.cancel()
+    #expect(word(await request.response().error) == "cancelled")
+  }
+}

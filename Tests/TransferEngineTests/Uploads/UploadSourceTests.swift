@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct UploadSourceTests {
+  @Test("what is no readable regular file is refused at once, and never waited for")
+  func kinds() async throws {
+    let room = try UploadRoom(size: 10)
+    let server = try LoopbackServer { _ in .response(200) }
+    mkfifo(room.directory.path("fifo"), 0o600)
+    try room.directory.directory("directory")
+    symlink("/nonexistent", room.directory.path("dangling"))
+    for (name, expected) in [
+      ("gone", "missing"), ("source.bin/x", "missing"), ("fifo", "not regular"), ("directory", "not regular"),
+      ("dangling", "missing"), ("/dev/null", "not regular"),
+    ] {
+      var upload = try room.upload(to: server.url("/a"))
+      upload.source = name.hasPrefix("/") ? name : room.directory.path(name)
+      let response = await room.send(upload, interceptor: .atOnce(3))
+      #expect(word(response.error) == expected, "\(name)")
+      #expect(response.error?.isTransient == false)
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test("a symbolic link is followed")
+  func link() async throws {
+    let room = try UploadRoom(size: 1000)
+    let server = try LoopbackServer { _ in .response(200) }
+    symlink("source.bin", room.directory.path("link"))
+    var upload = try room.upload(to: server.url("/a"))
+    upload.source = room.directory.path("link")
+    #expect(await room.send(upload).isSuccess)
+    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+  }
+
+  /// How a source changes while it is being sent.
+  enum Change: String, CaseIterable, Sendable {
+    case overwritten, truncated, grown, replaced
+  }
+
+  private static func change(_ room: UploadRoom, _ change: Change) throws -> Payload {
+    let size = room.payload.size
+    let new = Payload(size: change == .truncated ? size / 4 : change == .grown ? size * 2 : size, seed: 7)
+    try room.change(to: new, inPlace: change != .replaced)
+    return new
+  }
+
+  @Test("a source that changes while it is sent arrives whole in its new version", arguments: Change.allCases)
+  func restart(_ kind: Change) async throws {
+    let room = try UploadRoom(size: 48 << 20)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+      let rest: [Script.Step] = [.readBody(), .status(200, headers: ["Content-Length": "0"]), .keepAlive]
+      return request.index == 0
+        ? Script([go, .readBody(upTo: 1 << 20), .signal(reached), .waitFor(proceed)] + rest) : Script([go] + rest)
+    }
+    let request = room.session.upload(try room.upload(to: server.url("/a"))).resume()
+    try await reached.wait()
+    let new = try Self.change(room, kind)
+    proceed.open()
+    let response = await request.response()
+    #expect(word(response.error) == "success")
+    // Neither the old version nor a mixture is taken for whole, unless the old file was sent whole beside its successor.
+    if kind != .replaced { #expect(!server.requests[0].isBodyComplete) }
+    #expect(server.requests.last?.bodySHA256 == new.sha256)
+    #expect(response.source == (try SourceIdentity(path: room.path)))
+  }
+
+  @Test("or the upload fails, where that is the policy", arguments: Change.allCases)
+  func fail(_ kind: Change) async throws {
+    let room = try UploadRoom(size: 48 << 20)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      [
+        .raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(upTo: 1 << 20), .signal(reached),
+        .waitFor(proceed), .readBody(), .status(200, headers: ["Content-Length": "0"]), .keepAlive,
+      ]
+    }
+    let request = room.session.upload(
+      try room.upload(to: server.url("/a"), onChange: .fail), interceptor: .atOnce(3)
+    ).resume()
+    try await reached.wait()
+    _ = try Self.change(room, kind)
+    proceed.open()
+    let response = await request.response()
+    #expect(word(response.error) == "changed")
+    #expect(response.error?.isTransient == false)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("a source that never rests is given up for now")
+  func restless() async throws {
+    let room = try UploadRoom(size: 100_000)
+    let server = try LoopbackServer { request in
+      try? room.change(to: Payload(size: 100_000 + Int64(request.index), seed: UInt64(request.index) + 2))
+      return .response(200)
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "keeps changing")
+    #expect(response.error?.isTransient == true)
+    #expect(server.requests.count == UploadPipeline.maximumRestarts + 1)
+  }
+
+  @Test("a file that is removed while it is sent is still sent whole")
+  func removed() async throws {
+    let room = try UploadRoom(size: 48 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      unlink(room.path)
+      return [
+        .raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(),
+        .status(200, headers: ["Content-Length": "0"]), .keepAlive,
+      ]
+    }
+    #expect(await room.send(try room.upload(to: server.url("/a"))).isSuccess)
+    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+  }
+
+  @Test("a ledger is read back as it was written, and one of another version is none")
+  func ledger() throws {
+    var ledger = UploadLedger(
+      source: SourceIdentity(device: 1, inode: 2, size: 3, modified: 4), target: "https://h:443/x",
+      progress: .tus(TusProgress(parts: [.init(url: "https://h/1", start: 0, end: 3, expires: nil)])))
+    ledger.acknowledged = 2
+    #expect(UploadLedger(ledger.encoded()) == ledger)
+    ledger.version = 2
+    #expect(UploadLedger(ledger.encoded()) == nil)
+    #expect(UploadLedger(Data("garbage".utf8)) == nil)
+    #expect(UploadLedger(Data()) == nil)
+  }
+}

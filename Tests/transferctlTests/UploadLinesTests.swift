@@ -1,0 +1,175 @@
+import FoundationEssentials
+import Testing
+import TransferAPI
+
+@testable import transferctl
+
+@Suite struct UploadLinesTests {
+  private func files(_ folder: borrowing TemporaryFolder, root: String? = nil, digest: Bool = false) -> SourceFiles {
+    SourceFiles(paths: PathResolver(environment: [:]), root: root, here: folder.path, needsDigest: digest)
+  }
+
+  private func plan(_ to: String, key: String? = nil, keepsPaths: Bool = false) throws -> UploadPlan {
+    UploadPlan(
+      target: try UploadTemplate(parsing: to), key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
+      keepsPaths: keepsPaths)
+  }
+
+  private func jobs(_ lines: JobLines) throws -> [NewJob] {
+    try lines.body.split(separator: UInt8(ascii: "\n")).map {
+      try WireCoding.decoder().decode(NewJob.self, from: Data($0))
+    }
+  }
+
+  private func write(_ path: String, _ text: String = "x") throws {
+    let parent = URL(filePath: path).deletingLastPathComponent().path
+    try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(filePath: path))
+  }
+
+  @Test("a list is taken byte by byte: blanks, #, newlines with -0")
+  func literal() {
+    var found: [(Int, String)] = []
+    InputLines.eachLiteral(in: Array(" a \n\n#b\r\n".utf8), separator: 10) { found.append(($0, (try? $1.get()) ?? "?")) }
+    #expect(found.map(\.0) == [1, 3] && found.map(\.1) == [" a ", "#b\r"])
+    found = []
+    InputLines.eachLiteral(in: Array("a\nb\0\0c".utf8), separator: 0) { found.append(($0, (try? $1.get()) ?? "?")) }
+    #expect(found.map(\.0) == [1, 3] && found.map(\.1) == ["a\nb", "c"])
+    found = []
+    InputLines.eachLiteral(in: [0xff, 0xfe, 10, 0x61, 0, 0x62], separator: 10) { found.append(($0, (try? $1.get()) ?? "?")) }
+    #expect(found.map(\.1) == ["?", "?"])
+  }
+
+  @Test("a file that cannot be sent is named, and the others are added")
+  func faults() throws {
+    let folder = try TemporaryFolder()
+    try write(folder.path + "/a")
+    try write(folder.path + "/new\nline")
+    var lines = JobLines()
+    let list = Array("a\0gone\0\(folder.path)\0new\nline\0".utf8)
+    lines.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: false)
+    #expect(try jobs(lines).map(\.destination) == ["https://h/a", "https://h/new%0Aline"])
+    #expect(try jobs(lines).map(\.source) == [folder.path + "/a", folder.path + "/new\nline"])
+    #expect(lines.faults.map(\.origin) == [.item(2), .item(3)])
+    #expect(lines.faults.map(\.status) == [.failed, .usage])
+    try lines.requireFaultless()
+    var second = JobLines()
+    second.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: true)
+    #expect(second.faults.map(\.origin) == [.item(3)])
+  }
+
+  @Test("nothing is added where nothing can be, or where a line is wrong in itself")
+  func nothing() throws {
+    let folder = try TemporaryFolder()
+    var lines = JobLines()
+    lines.add(path: folder.path + "/none", try plan("https://h/"), files(folder), recursive: false)
+    let error = #expect(throws: CommandFailure.self) { try lines.requireFaultless() }
+    #expect(error?.status == .failed)
+    try write(folder.path + "/a")
+    var manifest = JobLines()
+    manifest.add(
+      manifest: Array("{\"source\":\"a\"}\n{\"sourc\":\"a\"}\n".utf8), try plan("https://h/"), files(folder, root: folder.path))
+    #expect(throws: CommandFailure.self) { try manifest.requireFaultless() }
+  }
+
+  @Test("directories keep their paths below where we are, or below --root")
+  func recursive() throws {
+    let folder = try TemporaryFolder()
+    for name in ["tree/a/b/f", "tree/g"] { try write(folder.path + "/" + name) }
+    try FileManager.default.createSymbolicLink(
+      atPath: folder.path + "/tree/link", withDestinationPath: folder.path + "/tree/g")
+    var lines = JobLines()
+    lines.add(path: folder.path + "/tree", try plan("https://h/", keepsPaths: true), files(folder), recursive: true)
+    #expect(try jobs(lines).map(\.destination) == ["https://h/tree/a/b/f", "https://h/tree/g"])
+    var rooted = JobLines()
+    rooted.add(
+      path: folder.path + "/tree", try plan("https://h/", keepsPaths: true), files(folder, root: folder.path + "/tree"),
+      recursive: true)
+    #expect(try jobs(rooted).map(\.destination) == ["https://h/a/b/f", "https://h/g"])
+    var outside = JobLines()
+    outside.add(path: folder.path + "/tree/g", try plan("https://h/"), files(folder, root: folder.path + "/tree/a"), recursive: false)
+    #expect(outside.faults.first?.status == .usage)
+  }
+
+  @Test("keys and URLs by the file's facts, its digest among them")
+  func templates() throws {
+    let folder = try TemporaryFolder()
+    try write(folder.path + "/a b", "abc")
+    let plan = try plan("https://h/{sha256}", key: "{name}:{size}:{sha256}")
+    #expect(plan.needsDigest)
+    var lines = JobLines()
+    lines.add(path: folder.path + "/a b", plan, files(folder, digest: true), recursive: false)
+    let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    #expect(try jobs(lines).map(\.key) == ["a b:3:\(digest)"])
+    #expect(try jobs(lines).map(\.destination) == ["https://h/\(digest)"])
+  }
+
+  @Test("what a manifest's line says wins over the options")
+  func manifest() throws {
+    let folder = try TemporaryFolder()
+    for name in ["a", "b", "c"] { try write(folder.path + "/" + name) }
+    var plan = try plan("https://h/in/", key: "{name}")
+    plan.options.onSuccess = .delete
+    plan.options.uploadProtocol = .tus
+    plan.job.batch = "nightly"
+    plan.job.headers = ["X-A": "1"]
+    var lines = JobLines()
+    let text = """
+      {"source":"a"}
+      # a comment
+      {"source":"b","destination":"s3://bucket/{name}.bin","protocol":"s3","key":"own","onSuccess":"keep","batch":"other"}
+      {"source":"\(folder.path)/c","headers":{"x-a":"2"},"destination":"https://h/c/"}
+      {"source":"a","kind":"download"}
+      """
+    lines.add(manifest: Array(text.utf8), plan, files(folder, root: folder.path))
+    let jobs = try jobs(lines)
+    #expect(jobs.map(\.destination) == ["https://h/in/a", "s3://bucket/b.bin", "https://h/c/c"])
+    #expect(jobs.map(\.key) == ["a", "own", "c"])
+    #expect(jobs.map(\.upload.onSuccess) == [.delete, .keep, .delete])
+    #expect(jobs.map(\.upload.uploadProtocol) == [.tus, .s3, .tus])
+    #expect(jobs.map(\.batch) == ["nightly", "other", "nightly"])
+    #expect(jobs[2].headers == ["x-a": "2"])
+    #expect(lines.faults.map(\.origin) == [.line(5)])
+  }
+
+  @Test("one URL, or one key, is not for many files")
+  func many() throws {
+    #expect(throws: CommandFailure.self) { try plan("https://h/one").requireManyAllowed() }
+    #expect(throws: CommandFailure.self) { try plan("https://h/", key: "k").requireManyAllowed() }
+    for to in ["https://h/", "https://h/{size}", "https://h/?a=b", "s3://bucket", "https://h/in/?sig=x"] {
+      try plan(to, key: "{path}").requireManyAllowed()
+    }
+  }
+
+  @Test(
+    "usage that cannot be meant is refused",
+    arguments: [
+      ["upload"], ["upload", "a"], ["upload", "-", "--to", "http://h/"], ["upload", "-", "a", "--to", "http://h/", "--name", "x"],
+      ["upload", "a", "--to", "http://h/", "--name", "x"], ["upload", "a", "--to", "http://h/{x}"],
+      ["upload", "a", "--to", "http://h/", "--on-success", "shred"], ["upload", "a", "--to", "http://h/", "-0"],
+      ["upload", "a", "--to", "http://h/", "--protocol", "x"], ["upload", "a", "--to", "http://h/", "--form", "a"],
+      ["upload", "a", "--to", "http://h/", "--protocol", "tus", "--form", "a=b"],
+      ["upload", "a", "--to", "http://h/", "--timeout", "5"], ["upload", "a", "--to", "http://h/", "--retry-failed"],
+      ["upload", "a", "--to", "http://h/", "--credentials", "hunter2"], ["upload", "a", "--to", "http://h/", "--segments", "2"],
+      ["upload", "-i", "-", "--manifest", "-", "--to", "http://h/"], ["upload", "-", "--to", "http://h/", "--name", "a/b"],
+    ])
+  func usage(_ arguments: [String]) {
+    #expect(throws: (any Error).self) { try Transferctl.parseAsRoot(arguments) }
+  }
+
+  @Test("the contract's command lines are understood")
+  func understood() throws {
+    for arguments in [
+      ["upload", "-0", "-i", "-", "--to", "https://h/in/{name}", "--batch", "b", "--key", "{path}:{mtime}", "--on-success", "keep", "--wait"],
+      ["upload", "disk.img", "--to", "https://h/files/", "--protocol", "tus"],
+      ["upload", "a.tar", "b.tar", "--to", "s3://bucket/prefix/", "--profile", "backup"],
+      ["upload", "photo.jpg", "--to", "https://h/form", "--protocol", "form", "--form", "file=@", "--form", "title=Sunset"],
+      ["upload", "-", "--name", "dump.sql", "--to", "sftp://user@host/backups/"],
+      ["upload", "a", "--to", "http://h/", "--method", "post", "--retries", "3", "--connect-timeout", "5s", "--priority", "-5"],
+      ["upload", "--manifest", "m.jsonl"],
+      ["upload", "--files-from", "list", "--root", "/srv", "--recursive", "--to", "http://h/{relpath}"],
+    ] {
+      _ = try Transferctl.parseAsRoot(arguments)
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import Glibc
+import Store
+import TestSupport
+import Testing
+import TransferAPI
+
+@testable import transferd
+
+@Suite struct FileActionTests {
+  /// A file that was uploaded, and a directory to move it to; on another file system where that is asked for.
+  struct Room {
+    let directory: TemporaryDirectory
+    let sent: String
+    private let other: OtherFileSystem?
+    var path: String { directory.path("out/a.csv") }
+
+    init(acrossFileSystems: Bool = false) throws {
+      directory = try TemporaryDirectory()
+      try directory.file("out/a.csv", text: "content")
+      other = acrossFileSystems ? try OtherFileSystem() : nil
+      sent = try other?.path ?? directory.directory("sent")
+    }
+
+    func action(_ action: SuccessAction) throws -> PendingFileAction {
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      return PendingFileAction(
+        job: JobID(7), path: path, action: action, stamp: try #require(FileActionPerformer.stamp(status)))
+    }
+
+    var move: PendingFileAction { get throws { try action(.move(to: sent)) } }
+    func names(_ path: String) -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    var outNames: [String] { names(directory.path("out")) }
+    var sentNames: [String] { names(sent) }
+    func sentText(_ name: String) -> String? { try? String(contentsOfFile: sent + "/" + name, encoding: .utf8) }
+  }
+
+  /// A directory on /dev/shm, which is a file system of its own.
+  final class OtherFileSystem: Sendable {
+    let path: String
+    init() throws {
+      path = "/dev/shm/td-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  private func isDone(_ step: FileActionPerformer.Step) -> Bool { if case .done = step { true } else { false } }
+  private func isFailed(_ step: FileActionPerformer.Step) -> Bool { if case .failed = step { true } else { false } }
+
+  @Test("the version that was sent is deleted, and doing it again is no fault")
+  func delete() throws {
+    let room = try Room()
+    let performer = FileActionPerformer(action: try room.action(.delete))
+    #expect(isDone(performer.perform()))
+    #expect(room.outNames.isEmpty)
+    #expect(isDone(performer.perform()))
+  }
+
+  @Test("a delete that was cut off in the middle is finished")
+  func deleteAfterCrash() throws {
+    let room = try Room()
+    let performer = FileActionPerformer(action: try room.action(.delete))
+    try FileManager.default.moveItem(atPath: room.path, toPath: room.directory.path("out/.transferd-7.deleted"))
+    // A new file under the old name is nobody's business.
+    try room.directory.file("out/a.csv", text: "new")
+    #expect(isDone(performer.perform()))
+    #expect(room.outNames == ["a.csv"])
+  }
+
+  enum Change: CaseIterable {
+    case grown, touched, replaced, link
+  }
+
+  @Test("another version stays where it is", arguments: Change.allCases, [false, true])
+  func changed(_ change: Change, moves: Bool) throws {
+    let room = try Room()
+    let action = try moves ? room.move : room.action(.delete)
+    switch change {
+    case .grown: try Data("content+".utf8).write(to: URL(filePath: room.path))
+    case .touched:
+      try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: room.path)
+    case .replaced:
+      try FileManager.default.removeItem(atPath: room.path)
+      try room.directory.file("out/a.csv", text: "content")
+      let stamp = action.stamp
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: Double(stamp.modified) / 1e9 + 10)], ofItemAtPath: room.path)
+    case .link:
+      try FileManager.default.moveItem(atPath: room.path, toPath: room.directory.path("elsewhere"))
+      try FileManager.default.createSymbolicLink(
+        atPath: room.path, withDestinationPath: room.directory.path("elsewhere"))
+    }
+    #expect(isFailed(FileActionPerformer(action: action).perform()))
+    #expect(room.outNames == ["a.csv"])
+    #expect(room.sentNames.isEmpty)
+  }
+
+  @Test("a file is moved, and doing it again is no fault", arguments: [false, true])
+  func move(acrossFileSystems: Bool) throws {
+    let room = try Room(acrossFileSystems: acrossFileSystems)
+    let performer = FileActionPerformer(action: try room.move)
+    #expect(isDone(performer.perform()))
+    #expect(room.outNames.isEmpty)
+    #expect(room.sentNames == ["a.csv"])
+    #expect(room.sentText("a.csv") == "content")
+    #expect(isDone(performer.perform()))
+    #expect(room.sentNames == ["a.csv"])
+  }
+
+  @Test("what stands in the other directory is never replaced", arguments: [false, true])
+  func taken(acrossFileSystems: Bool) throws {
+    let room = try Room(acrossFileSystems: acrossFileSystems)
+    try Data("old".utf8).write(to: URL(filePath: room.sent + "/a.csv"))
+    let action = try room.move
+    #expect(isDone(FileActionPerformer(action: action).perform()))
+    #expect(room.sentNames == ["a.csv", "a.job-7.csv"])
+    #expect(room.sentText("a.csv") == "old" && room.sentText("a.job-7.csv") == "content")
+    // The second name is taken too: the file stays.
+    let second = try Room(acrossFileSystems: acrossFileSystems)
+    for name in ["a.csv", "a.job-7.csv"] { try Data("old".utf8).write(to: URL(filePath: second.sent + "/" + name)) }
+    #expect(isFailed(FileActionPerformer(action: try second.move).perform()))
+    #expect(second.outNames == ["a.csv"])
+    #expect(second.sentText("a.job-7.csv") == "old")
+  }
+
+  @Test("a move across file systems that was cut off is finished, whatever its last step")
+  func crossAfterCrash() throws {
+    // A half copy under the hidden name.
+    let first = try Room(acrossFileSystems: true)
+    try Data("cont".utf8).write(to: URL(filePath: first.sent + "/.transferd-7.copy"))
+    #expect(isDone(FileActionPerformer(action: try first.move).perform()))
+    #expect(first.sentNames == ["a.csv"] && first.sentText("a.csv") == "content")
+    // The whole copy under its name, the original still there.
+    let second = try Room(acrossFileSystems: true)
+    try Data("content".utf8).write(to: URL(filePath: second.sent + "/a.csv"))
+    #expect(isDone(FileActionPerformer(action: try second.move).perform()))
+    #expect(second.sentNames == ["a.csv"] && second.outNames.isEmpty)
+  }
+
+  @Test("a hard link in the other directory is the file itself")
+  func hardLink() throws {
+    let room = try Room()
+    try FileManager.default.linkItem(atPath: room.path, toPath: room.sent + "/a.csv")
+    #expect(isDone(FileActionPerformer(action: try room.move).perform()))
+    #expect(room.outNames.isEmpty && room.sentNames == ["a.csv"])
+  }
+
+  @Test("a directory that is gone, or a file that somebody else took, is said")
+  func missing() throws {
+    let room = try Room()
+    #expect(isFailed(FileActionPerformer(action: try room.action(.move(to: "/nonexistent"))).perform()))
+    #expect(room.outNames == ["a.csv"])
+    let action = try room.move
+    try FileManager.default.removeItem(atPath: room.path)
+    #expect(isFailed(FileActionPerformer(action: action).perform()))
+  }
+
+  @Test(
+    "names keep their endings and their length",
+    arguments: [
+      ("/d/a.csv", "a.job-7.csv"), ("/d/a", "a.job-7"), ("/d/.hidden", ".hidden.job-7"), ("/d/a.tar.gz", "a.tar.job-7.gz"),
+      ("/d/" + String(repeating: "x", count: 255), String(repeating: "x", count: 249) + ".job-7"),
+    ])
+  func names(_ path: String, _ second: String) {
+    #expect(FileActionPerformer.names(for: path, job: JobID(7))[1] == second)
+  }
+
+  @Test("a round shares its syncs and puts off what a full disk refuses")
+  func round() throws {
+    let room = try Room()
+    let outcomes = FileActionRound.perform([try room.move], now: Date(timeIntervalSince1970: 0))
+    #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(room.path) to \(room.sent)/a.csv")])
+    #expect(FileActionPerformer.step("x", ENOSPC) == .later("x: No space left on device"))
+  }
+}

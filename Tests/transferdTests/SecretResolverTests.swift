@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+import TransferAPI
+
+@testable import transferd
+
+@Suite struct NetrcFileTests {
+  static let text = """
+    # comment
+    machine one.test login anna password s3cret
+    machine TWO.test
+      login "b o b" # here too
+      password "q\\"uote"
+    macdef init
+    machine evil.test login x password y
+
+    machine three.test login carl account acc password pw
+    default login anonymous password mail@h
+    """
+
+  @Test(
+    "entries are found by host",
+    arguments: [
+      ("one.test", "anna", "s3cret"), ("two.TEST", "b o b", "q\"uote"), ("three.test", "carl", "pw"),
+      ("evil.test", "anonymous", "mail@h"), ("other", "anonymous", "mail@h"),
+    ])
+  func entries(_ host: String, _ login: String, _ password: String) {
+    let entry = NetrcFile(Self.text).entry(for: host)
+    #expect(entry?.login == login && entry?.password == password)
+  }
+
+  @Test("half a file gives what it has", arguments: ["", "machine", "login x", "machine a login", "\"", "default"])
+  func broken(_ text: String) {
+    #expect(NetrcFile(text).entry(for: "h")?.password ?? "" == "")
+  }
+}
+
+@Suite struct SecretResolverTests {
+  private func resolver(_ environment: [String: String] = [:]) -> SecretResolver {
+    SecretResolver(environment: environment, home: nil)
+  }
+
+  private func failure(_ resolver: SecretResolver, _ text: String) async throws -> SecretResolver.Unavailable? {
+    do {
+      _ = try await resolver.secret(try SecretReference(parsing: text))
+      return nil
+    } catch let error as SecretResolver.Unavailable {
+      return error
+    }
+  }
+
+  @Test("a secret comes from a variable, a file or a command, without the newline at its end")
+  func found() async throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.file("key", text: "from file\n")
+    let resolver = resolver(["TOKEN": "from env"])
+    #expect(try await resolver.secret(.environment("TOKEN")) == "from env")
+    #expect(try await resolver.secret(.file(file)) == "from file")
+    #expect(try await resolver.secret(.command("/bin/echo 'from  command'")) == "from  command")
+    #expect(try await resolver.secret(.command("echo x")) == "x")
+  }
+
+  @Test("a file is read anew each time")
+  func anew() async throws {
+    let directory = try TemporaryDirectory()
+    let file = try directory.file("key", text: "one")
+    #expect(try await resolver().secret(.file(file)) == "one")
+    try directory.file("key", text: "two")
+    #expect(try await resolver().secret(.file(file)) == "two")
+  }
+
+  @Test("what is not to be had is said without the secret, and whether it may pass")
+  func missing() async throws {
+    let directory = try TemporaryDirectory()
+    let two = try directory.file("two", text: "s3cret\nlines\n")
+    let empty = try directory.file("empty", text: "\n")
+    #expect(try await failure(resolver(), "env:NOPE")?.isTransient == false)
+    for text in [
+      "file:/nonexistent", "file:\(directory.path)", "file:\(two)", "file:\(empty)", "exec:/bin/false", "exec:/nonexistent",
+      "exec:sh -c 'printf s3cret; exit 1'", "exec:true", "exec:sh -c 'kill -9 $$'",
+    ] {
+      let error = try #require(try await failure(resolver(), text), "\(text)")
+      #expect(error.isTransient)
+      #expect(!error.description.contains("s3cret"), "\(error)")
+    }
+  }
+
+  @Test("credentials come as NAME:PASSWORD, or from .netrc by host")
+  func credentials() async throws {
+    let directory = try TemporaryDirectory()
+    try directory.file(".netrc", text: "machine h.test login u password p:w\n")
+    let resolver = resolver(["HOME": directory.path, "C": "user:a:b", "BAD": "nothing"])
+    let own = try await resolver.credentials(.environment("C"), for: "x")
+    #expect(own.username == "user" && own.password == "a:b")
+    let netrc = try await resolver.credentials(.netrc, for: "h.test")
+    #expect(netrc.username == "u" && netrc.password == "p:w")
+    await #expect(throws: SecretResolver.Unavailable.self) { try await resolver.credentials(.netrc, for: "other") }
+    await #expect(throws: SecretResolver.Unavailable.self) {
+      try await resolver.credentials(.environment("BAD"), for: "x")
+    }
+  }
+}
+
+@Suite struct CommandTests {
+  @Test("a command gets its input and its variables, and no descriptor but three")
+  func input() async throws {
+    let directory = try TemporaryDirectory()
+    let out = directory.path("out")
+    let held = open("/dev/null", O_RDONLY)
+    defer { close(held) }
+    let command = Command(arguments: [
+      "/bin/sh", "-c", "cat > \"$0\"; echo $JOB >> \"$0\"; ls /proc/self/fd | tr '\\n' ' ' >> \"$0\"", out,
+    ])
+    #expect(await command.run(input: "{}\n", environment: ["JOB": "a b"], timeout: .seconds(20)) == .exited(0))
+    // 3 is the directory that ls reads.
+    #expect(try String(contentsOfFile: out, encoding: .utf8) == "{}\na b\n0 1 2 3 ")
+  }
+
+  @Test("its end is told")
+  func ends() async {
+    #expect(await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(20)) == .exited(7))
+    #expect(await Command(arguments: ["/bin/true"]).run(input: String(repeating: "x", count: 1 << 20), environment: [:], timeout: .seconds(20)) == .exited(0))
+    guard case .notStarted = await Command(arguments: ["/nonexistent"]).run(input: "", environment: [:], timeout: .seconds(20))
+    else {
+      Issue.record("it was started")
+      return
+    }
+  }
+
+  @Test("when its time is up it is ended, also if it does not want to, with all that it started")
+  func timeout() async throws {
+    let directory = try TemporaryDirectory()
+    let pidFile = directory.path("pid")
+    let command = Command(arguments: ["/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $! > \"$0\"; wait; wait", pidFile])
+    let begin = ContinuousClock.now
+    #expect(await command.run(input: "", environment: [:], timeout: .milliseconds(300)) == .timedOut)
+    #expect(begin.duration(to: .now) < .seconds(20))
+    let pid = try #require(pid_t(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+    // Gone, or waiting for init to notice.
+    let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ") Z"
+    #expect(status.contains(") Z") || status.contains(") X"), "\(status)")
+  }
+}
