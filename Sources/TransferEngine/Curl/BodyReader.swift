@@ -21,12 +21,13 @@ final class BodyReader: BodyReading {
   /// Where each segment begins in the body.
   private let starts: [Int64]
   private var index = 0
-  private var position: Int64 = 0
+  private(set) var position: Int64 = 0
   private var openFile: SourceFile?
 
   /// - Throws: `.file` where a file is not there, is not a regular file, or does not hold the bytes that are to be sent.
   init(_ body: RequestBody) throws(TransferError) {
     switch body {
+    case .stream: preconditionFailure("a stream is read by its pipe")
     case .data(let bytes): segments = [.data(bytes)]
     case .file(let path):
       let file = try SourceFile(path)

@@ -19,6 +19,12 @@ final class Transfer {
   var failure: TransferError?
   var isStopped = false
   var reader: (any BodyReading)?
+  /// The body, where it is a stream.
+  private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
+  /// Its request is suspended: nothing is taken and nothing is given.
+  var isHeld = false
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
@@ -72,9 +78,9 @@ final class Transfer {
     try configureTrust(context)
     if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
-    // Left alone, libcurl asks with `Expect: 100-continue` before a long body, and asks again without after a 417.
-    handle.set(
-      CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + (request.expectsContinue ? [] : ["Expect:"]))
+    var lines = request.headers.map(Self.line)
+    if !expectsContinue { lines.append("Expect:") }
+    handle.set(CURLOPT_HTTPHEADER, list: lines)
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
@@ -83,9 +89,10 @@ final class Transfer {
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      self.reader = reader
+      let size = try openBody()
       if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
-      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: size ?? -1)
+      receiver.didSend(TransferProgress(completed: 0, total: size))
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
       handle.set(CURLOPT_SEEKDATA, context)
@@ -104,10 +111,30 @@ final class Transfer {
     }
   }
 
+  /// The body's length; `nil` for a stream, which is sent in chunks.
+  private func openBody() throws(TransferError) -> Int64? {
+    if case .stream(let pipe)? = request.body {
+      self.pipe = pipe
+      return nil
+    }
+    let reader = try makeReader()
+    self.reader = reader
+    return reader?.size
+  }
+
   private func makeReader() throws(TransferError) -> (any BodyReading)? {
     if let upload = request.upload { return UploadBodyReader(upload) }
     if let body = request.body { return try BodyReader(body) }
     return nil
+  }
+
+  /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). Left alone, libcurl asks, and
+  /// sends again without asking after a 417.
+  private var expectsContinue: Bool {
+    if request.upload != nil { return request.expectsContinue }
+    guard request.body != nil, !request.headers.contains(.expect) else { return false }
+    return reader.map { $0.size > 1 << 20 } ?? true
   }
 
   /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
@@ -115,7 +142,10 @@ final class Transfer {
     field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
   }
 
-  func close() { reader?.close() }
+  func close() {
+    reader?.close()
+    pipe?.detach()
+  }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
     if remote != nil { return remoteOutcome(code) }
@@ -151,6 +181,8 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
+      // A body that waits for its source would keep libcurl from ending after a refusal.
+      if head.status >= 300 { pipe?.wakeUp() }
       if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
         failure = refusal
         return -1
@@ -174,6 +206,7 @@ final class Transfer {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl keeps the body of a challenge that it answers to itself: this head is final.
     if isHeadHeld, let head, !deliver(head) { return -1 }
     if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
@@ -200,18 +233,43 @@ final class Transfer {
   }
 
   func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let reader else { return 0 }
+    if isHeld { return Int(TRANSFER_READFUNC_PAUSE) }
     do throws(TransferError) {
-      return try reader.read(into: buffer)
+      if let pipe { return try read(pipe, into: buffer) }
+      guard let reader else { return 0 }
+      let count = try reader.read(into: buffer)
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
+      return count
     } catch {
       failure = error
       return Int(TRANSFER_READFUNC_ABORT)
     }
   }
 
+  private func read(_ pipe: BodyPipe, into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int {
+    guard let count = try pipe.read(into: buffer) else { return Int(TRANSFER_READFUNC_PAUSE) }
+    let taken = pipe.taken
+    receiver.didSend(TransferProgress(completed: taken, total: count == 0 ? taken : nil))
+    return count
+  }
+
+  /// libcurl sends the body again: for a challenge, for a 417, or because a kept connection turned out to be dead. In the
+  /// last case nobody knows what the server did with a body that had gone out whole: what may not be repeated
+  /// (RFC 9110 §9.2.2) is not.
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+    if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
+    guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
+    let isWhole = bodyPosition == reader.size && reader.size > 0
+    if isWhole, head == nil, [.post, .patch].contains(request.method) {
+      failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
+      return CURL_SEEKFUNC_FAIL
+    }
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 

@@ -58,6 +58,8 @@ public enum RequestBody: Sendable {
   case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
+  /// What an asynchronous sequence brings, sent once, in chunks.
+  case stream(BodyPipe)
   /// These, one after the other, as one body: what a form of any size is in constant memory.
   case segments([BodySegment])
 }

@@ -22,6 +22,10 @@ public enum TransferError: Error, Sendable {
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
+  /// The body that is sent, or the stream that is read.
+  case body(BodyFailure)
+  /// The bytes that were given as resume data are none, or of another version.
+  case invalidResumeData
   case serverTrust(ServerTrustFailure)
   /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
   case remote(RemoteFailure)
@@ -45,6 +49,8 @@ public enum TransferError: Error, Sendable {
 
   public enum ResponseFailure: Sendable, Equatable {
     case unacceptableStatus(Int, retryAfter: Duration?)
+    /// The content type is none of those that a validation accepts; `nil`: there is none.
+    case unacceptableContentType(String?, acceptable: [String])
     /// Fewer bytes than the response said.
     case truncated(received: Int64, expected: Int64?)
     case invalidContentLength(String)
@@ -60,6 +66,8 @@ public enum TransferError: Error, Sendable {
     case tooMany(limit: Int)
     case refused(to: String, reason: String)
     case missingLocation(status: Int)
+    /// Followed as the status says, the upload would become a GET without its body.
+    case dropsBody(status: Int, to: String)
   }
 
   public enum FileFailure: Sendable, Equatable {
@@ -89,6 +97,8 @@ public enum TransferError: Error, Sendable {
 
   public enum Hook: String, Sendable {
     case adapter, retrier, validation, journal
+    /// What describes the request, and its modifier.
+    case convertible = "request's description"
   }
 }
 
@@ -104,9 +114,11 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust, .invalidResumeData: false
     case .source(let failure): failure.isTransient
     case .upload(let failure): failure.isTransient
+    case .body(.starved): true
+    case .body: false
     case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection(.proxy(let failure)): failure.isTransient
@@ -146,7 +158,7 @@ extension TransferError.ResponseFailure {
     switch self {
     case .unacceptableStatus(let status, _): RetryPolicy.isTransient(status: status)
     case .truncated, .unrequestedPartialContent, .undecodable: true
-    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: false
+    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed, .unacceptableContentType: false
     }
   }
 }
@@ -169,6 +181,8 @@ extension TransferError: CustomStringConvertible {
     case .parameters(let failure): failure.description
     case .multipart(let failure): failure.description
     case .serialization(let failure): failure.description
+    case .body(let failure): failure.description
+    case .invalidResumeData: "cannot read the resume data: it is none, or of another version"
     case .serverTrust(let failure): failure.description
     case .remote(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
@@ -197,6 +211,9 @@ extension TransferError.ResponseFailure: CustomStringConvertible {
     case .unacceptableStatus(let status, let retryAfter):
       "the server answered \(status)\(StatusText.phrase(status))"
         + (retryAfter.map { "; it asks to wait \($0.components.seconds) s" } ?? "")
+    case .unacceptableContentType(let type, let acceptable):
+      "the answer is \(type.map { "of the type \($0)" } ?? "of no declared type"); accepted are "
+        + acceptable.joined(separator: ", ")
     case .truncated(let received, let expected):
       "the answer ended early: \(received) bytes" + (expected.map { " of \($0)" } ?? "") + " arrived"
     case .invalidContentLength(let value): "the server sent an unusable Content-Length (\(value))"
@@ -215,6 +232,8 @@ extension TransferError.RedirectFailure: CustomStringConvertible {
     case .tooMany(let limit): "more than \(limit) redirects"
     case .refused(let target, let reason): "the redirect to \(target) is refused: \(reason)"
     case .missingLocation(let status): "the server answered \(status) without saying where to go"
+    case .dropsBody(let status, let target):
+      "the redirect (\(status)) to \(target) would drop the body that is sent; only 307 and 308 are followed with it"
     }
   }
 }

@@ -3,7 +3,7 @@ extension DownloadPipeline {
   /// Asks until the file is whole. Going on begins with the last 64 KiB again, which must be those that are there: size and
   /// time are weak signs (http-resume: the ladder's last rung but one).
   func fetchRemote(
-    _ course: inout Course, _ request: TransferRequest, _ directory: Directory
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory?
   ) async throws(TransferError) {
     guard !request.url.namesDirectory else { throw .remote(.isDirectory(path: request.url.path)) }
     guard request.method == .get, request.body == nil else {

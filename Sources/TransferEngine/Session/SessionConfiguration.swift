@@ -11,8 +11,8 @@ public struct SessionConfiguration: Sendable {
   public var maximumIdleConnections = 64
   /// A larger body of a `DataRequest` is an error.
   public var maximumBodyBytes = 64 << 20
-  /// Requests begin when their outcome is first asked for, without `resume()`.
-  public var startsRequestsImmediately = true
+  /// Requests begin when their outcome is first asked for, by a handler or by `await`, without `resume()`.
+  public var startRequestsImmediately = true
   /// All requests go through this Unix socket, whatever host their URL names (`CURLOPT_UNIX_SOCKET_PATH(3)`).
   public var unixSocketPath: String?
   /// A PEM bundle instead of the system's roots.
