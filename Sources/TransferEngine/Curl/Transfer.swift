@@ -22,6 +22,12 @@ final class Transfer {
   var failure: TransferError?
   var isStopped = false
   var reader: (any BodyReading)?
+  /// The body, where it is a stream.
+  private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
+  /// Its request is suspended: nothing is taken and nothing is given.
+  var isHeld = false
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
@@ -233,7 +239,9 @@ final class Transfer {
       if let pipe { return try read(pipe, into: buffer) }
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
-      receiver.didSend(TransferProgress(completed: reader.position, total: reader.size))
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
     } catch {
       failure = error
@@ -260,7 +268,9 @@ final class Transfer {
       failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 
