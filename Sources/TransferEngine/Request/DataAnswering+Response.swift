@@ -21,8 +21,23 @@ extension DataAnswering {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, TransferError>) -> Void
   ) -> Self {
+    respond(queue, responseSerializer, completionHandler)
+  }
+
+  /// The same, for `.data`, `.string`, `.json`.
+  @discardableResult public func response<Serializer: ResponseSerializer>(
+    queue: DispatchQueue? = nil, responseSerializer: Serializer,
+    completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, TransferError>) -> Void
+  ) -> Self {
+    respond(queue, responseSerializer, completionHandler)
+  }
+
+  private func respond<Serializer: DataResponseSerializerProtocol>(
+    _ queue: DispatchQueue?, _ serializer: Serializer,
+    _ completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, TransferError>) -> Void
+  ) -> Self {
     answers.core.respond { outcome in
-      await Handlers.call(completionHandler, with: outcome.serialized(by: responseSerializer), on: queue)
+      await Handlers.call(completionHandler, with: outcome.serialized(by: serializer), on: queue)
     }
     return self
   }

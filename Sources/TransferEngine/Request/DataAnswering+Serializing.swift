@@ -51,6 +51,19 @@ extension DataAnswering {
   public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DataTask<Serializer.SerializedObject> {
+    task(serializer, shouldAutomaticallyCancel)
+  }
+
+  /// The same, for `.data`, `.string`, `.json`.
+  public func serializingResponse<Serializer: ResponseSerializer>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DataTask<Serializer.SerializedObject> {
+    task(serializer, shouldAutomaticallyCancel)
+  }
+
+  private func task<Serializer: DataResponseSerializerProtocol>(
+    _ serializer: Serializer, _ shouldAutomaticallyCancel: Bool
+  ) -> DataTask<Serializer.SerializedObject> {
     let core = answers.core
     return DataTask(self, automaticallyCancelling: shouldAutomaticallyCancel) {
       await core.value().serialized(by: serializer)

@@ -47,12 +47,11 @@ extension DataStreamRequest {
   ) -> Self {
     let lines = Mutex(BodyLines())
     return add(queue) { data in
-      lines.withLock { lines in
-        do {
-          return try lines.take(data).map { .stream(.success(try serializer.serialize($0))) }
-        } catch {
-          return [.stream(.failure(.ofSerializer(error)))]
-        }
+      do throws(TransferError) {
+        return try lines.withLock { lines throws(TransferError) in try lines.take(data) }
+          .map { line in .stream(Handlers.serialize { try serializer.serialize(line) }.0) }
+      } catch {
+        return [.stream(.failure(error))]
       }
     } handler: {
       try stream($0)

@@ -21,8 +21,23 @@ extension DownloadRequest {
     queue: DispatchQueue? = nil, responseSerializer: Serializer,
     completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, TransferError>) -> Void
   ) -> Self {
+    respond(queue, responseSerializer, completionHandler)
+  }
+
+  /// The same, for `.data`, `.string`, `.json`.
+  @discardableResult public func response<Serializer: ResponseSerializer>(
+    queue: DispatchQueue? = nil, responseSerializer: Serializer,
+    completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, TransferError>) -> Void
+  ) -> Self {
+    respond(queue, responseSerializer, completionHandler)
+  }
+
+  private func respond<Serializer: DownloadResponseSerializerProtocol>(
+    _ queue: DispatchQueue?, _ serializer: Serializer,
+    _ completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, TransferError>) -> Void
+  ) -> Self {
     core.respond { outcome in
-      await Handlers.call(completionHandler, with: outcome.serialized(by: responseSerializer), on: queue)
+      await Handlers.call(completionHandler, with: outcome.serialized(by: serializer), on: queue)
     }
     return self
   }

@@ -50,6 +50,13 @@ extension DownloadRequest {
     DownloadTask(self, automaticallyCancelling: shouldAutomaticallyCancel) { $0.serialized(by: serializer) }
   }
 
+  /// The same, for `.data`, `.string`, `.json`.
+  public func serializingDownload<Serializer: ResponseSerializer>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DownloadTask<Serializer.SerializedObject> {
+    DownloadTask(self, automaticallyCancelling: shouldAutomaticallyCancel) { $0.serialized(by: serializer) }
+  }
+
   /// The finished file's path.
   public func serializingFile(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true

@@ -102,8 +102,12 @@ extension RequestInterceptor where Self == RetryPolicy {
 /// Keeps what happened.
 final class EventRecorder: EventMonitor {
   let events = Watched<[RequestEvent]>([])
+  let all = Watched<[(RequestID, RequestEvent)]>([])
 
-  func request(_ id: RequestID, did event: RequestEvent) { events.mutate { $0.append(event) } }
+  func request(_ id: RequestID, did event: RequestEvent) {
+    events.mutate { $0.append(event) }
+    all.mutate { $0.append((id, event)) }
+  }
 
   var refusals: [String] {
     events.value.compactMap { if case .refuseToResume(let reason) = $0 { reason } else { nil } }
