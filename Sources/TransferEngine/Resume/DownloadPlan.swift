@@ -48,6 +48,8 @@ struct DownloadTarget: Sendable {
   let directory: Directory
   let name: String
   let options: DownloadOptions
+  /// Directories in which directories were made on the way here, not yet synchronized.
+  private(set) var parents: [String] = []
 
   init(directory: Directory, name: String, options: DownloadOptions) throws(TransferError) {
     if !options.contains(.removePreviousFile), directory.contains(name) {
@@ -65,9 +67,15 @@ struct DownloadTarget: Sendable {
     }
     let destination = try DownloadDestination(path: choice.destinationURL.path)
     let isCreating = choice.options.contains(.createIntermediateDirectories)
-    try self.init(
-      directory: Directory.open(destination.directory, creating: isCreating), name: destination.name,
-      options: choice.options)
+    var parents: [String] = []
+    let directory = try Directory.open(destination.directory, creating: isCreating, parents: &parents)
+    try self.init(directory: directory, name: destination.name, options: choice.options)
+    self.parents = parents
+  }
+
+  /// What was made on the way is on the disk when this returns. Blocks.
+  func synchronizeParents() throws(TransferError) {
+    for parent in parents { try Directory.open(parent, creating: false).synchronize() }
   }
 }
 

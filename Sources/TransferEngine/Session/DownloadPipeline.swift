@@ -290,6 +290,9 @@ struct DownloadPipeline: Sendable {
     core.setTransfer(hold: nil)
     receiver.close()
     takeOver(receiver, into: &course)
+    if let target = receiver.target, !target.parents.isEmpty {
+      try await BlockingIO.run { () throws(TransferError) in try target.synchronizeParents() }
+    }
     if let failure = checkpoints.failure { throw failure }
     switch outcome {
     case .cancelled: throw .cancelled
