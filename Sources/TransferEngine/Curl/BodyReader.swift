@@ -4,7 +4,7 @@ import Glibc
 /// Where libcurl gets a request's body from. Used on the transfer loop's thread alone.
 protocol BodyReading: AnyObject {
   var size: Int64 { get }
-  /// Bytes that were handed over, from the beginning.
+  /// Bytes read since the beginning or the last going back.
   var position: Int64 { get }
   /// Bytes read; 0 at the end; `TRANSFER_READFUNC_PAUSE` to be asked again after `TransferLoop.unpause`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int

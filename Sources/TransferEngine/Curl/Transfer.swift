@@ -100,6 +100,8 @@ final class Transfer {
       handle.set(CURLOPT_NOBODY, true)
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
+      // Better to wait for a connection that may carry many transfers (HTTP/2) than to make another.
+      if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
       // A POST without a body says so: `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)
@@ -127,9 +129,8 @@ final class Transfer {
   /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
   /// 417.
   private var expectsContinue: Bool {
-    if request.upload != nil { return request.expectsContinue }
-    guard request.body != nil, !request.headers.contains(.expect) else { return false }
-    return reader.map { $0.size > 1 << 20 } ?? true
+    guard !request.headers.contains(.expect) else { return false }
+    return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
   }
 
   /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.

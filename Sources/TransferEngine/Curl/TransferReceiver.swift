@@ -15,12 +15,9 @@ protocol TransferReceiver: AnyObject, Sendable {
 }
 
 extension TransferReceiver {
-  func didSend(_ progress: TransferProgress) {}
-}
-
-extension TransferReceiver {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
   func receive(interim head: ResponseHead) {}
+  func didSend(_ progress: TransferProgress) {}
 }
 
 enum HeadVerdict: Sendable {

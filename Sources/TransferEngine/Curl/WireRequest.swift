@@ -12,8 +12,6 @@ struct WireRequest: Sendable {
   var credential: HTTPCredential?
   /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
   var upload: UploadBody?
-  /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
-  var expectsContinue = false
   /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
   var needsFreshConnection = false
   /// The user name and password, for protocols that know nothing else.

@@ -101,8 +101,9 @@ extension TransferError.UploadFailure {
     case .outcomeUnknown: "the server may have taken it: sent again, it could be there twice"
     case .answeredEarly: "what the server holds is asked for before the next try"
     case .gone: "the next try begins anew"
+    case .stuck: "the next try asks where the server stands"
     case .lengthDiffers: "the server holds other bytes than the file has"
-    case .refused(_, _, true): "the server says that it may pass"
+    case .refused(_, _, _, _, true): "the server says that it may pass"
     case .refused, .unsupported: "the server understood and refused"
     case .credentials: "somebody has to see to the credentials"
     }

@@ -2,12 +2,14 @@ extension TransferError {
   /// What kind of failure it is, without its facts: what retry policies choose by.
   public enum Code: String, Sendable, CaseIterable {
     case invalidURL, unsupportedScheme, cancelled
-    case nameNotResolved, refused, tlsRefused, tlsInterrupted, proxy, timedOut, stalled, connectionLost
+    case nameNotResolved, refused, tlsRefused, tlsInterrupted, serverTrust, proxy, proxyRefused, timedOut, stalled
+    case connectionLost
     case unacceptableStatus, unacceptableContentType, truncated, invalidContentLength, headTooLarge, bodyTooLarge
     case unrequestedPartialContent, undecodable, malformed
     case redirect, verification, parameters, multipart, serialization
     case destinationExists, directoryMissing, invalidName, diskFull, permission, fileIO
     case answeredEarly, notReplayable, streamFailed, streamStarved, alreadyRead, invalidResumeData
+    case source, uploadRefused, uploadInterrupted, remoteRefused, remoteInterrupted
     case journal, hook
     case transport, transportInterrupted
   }
@@ -27,6 +29,11 @@ extension TransferError {
     case .serialization: .serialization
     case .body(let failure): failure.code
     case .invalidResumeData: .invalidResumeData
+    case .serverTrust: .serverTrust
+    case .remote(let failure): failure.isTransient ? .remoteInterrupted : .remoteRefused
+    case .source(.keepsChanging): .uploadInterrupted
+    case .source: .source
+    case .upload(let failure): failure.isTransient ? .uploadInterrupted : .uploadRefused
     case .hook(.journal, _): .journal
     case .hook: .hook
     case .transport(_, _, let isTransient): isTransient ? .transportInterrupted : .transport
@@ -40,7 +47,7 @@ extension TransferError.ConnectionFailure {
     case .nameNotResolved: .nameNotResolved
     case .refused: .refused
     case .tls(_, _, let isTransient): isTransient ? .tlsInterrupted : .tlsRefused
-    case .proxy: .proxy
+    case .proxy(let failure): failure.isTransient ? .proxy : .proxyRefused
     case .timedOut: .timedOut
     case .stalled: .stalled
     case .broken: .connectionLost

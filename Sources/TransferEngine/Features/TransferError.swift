@@ -144,12 +144,20 @@ extension TransferError {
 
   /// The response's status, where the failure is about it.
   public var status: Int? {
-    if case .response(.unacceptableStatus(let status, _)) = self { status } else { nil }
+    switch self {
+    case .response(.unacceptableStatus(let status, _)): status
+    case .upload(.refused(_, _, let status, _, _)): status
+    default: nil
+    }
   }
 
   /// How long the server asked to be left alone.
   public var retryAfter: Duration? {
-    if case .response(.unacceptableStatus(_, let delay)) = self { delay } else { nil }
+    switch self {
+    case .response(.unacceptableStatus(_, let delay)): delay
+    case .upload(.refused(_, _, _, let delay, _)): delay
+    default: nil
+    }
   }
 }
 
