@@ -106,6 +106,8 @@ final class Transfer {
       handle.set(CURLOPT_NOBODY, true)
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
+      // Better to wait for a connection that may carry many transfers (HTTP/2) than to make another.
+      if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
       // A POST without a body says so: `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)

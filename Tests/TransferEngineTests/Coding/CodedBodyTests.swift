@@ -94,7 +94,7 @@ import Testing
     for (path, method) in [("/", HTTPRequest.Method.get), ("/", .head), ("/204", .get)] {
       let response = await Session().request(try RequestURL(server.url(path)), method: method).response()
       #expect(response.error == nil)
-      #expect(response.data.isEmpty)
+      #expect(response.text.isEmpty)
     }
   }
 
