@@ -32,10 +32,6 @@ final class Transfer {
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
   var tls: TLSSession?
-  /// The body, where it is a stream.
-  private(set) var pipe: BodyPipe?
-  /// Its request is suspended: nothing is taken and nothing is given.
-  var isHeld = false
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
