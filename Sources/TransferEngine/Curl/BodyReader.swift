@@ -104,6 +104,8 @@ final class BodyReader: BodyReading {
       return buffer.count
     case .file(let path, let range):
       return try file(path).read(from: range.lowerBound + offset, into: buffer)
+    case .kept(let stream):
+      return try file(stream.file.path).read(from: offset, into: buffer)
     }
   }
 

@@ -24,6 +24,8 @@ final class Transfer {
   var reader: (any BodyReading)?
   /// The body, where it is a stream.
   private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
   /// Its request is suspended: nothing is taken and nothing is given.
   var isHeld = false
   /// What a transfer by another protocol than HTTP keeps.
@@ -84,14 +86,15 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if try openBody() {
+    if request.body != nil || request.upload != nil {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
+      let size = try openBody()
       if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
-      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
-      receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: size ?? -1)
+      receiver.didSend(TransferProgress(completed: 0, total: size))
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
       handle.set(CURLOPT_SEEKDATA, context)
@@ -112,22 +115,26 @@ final class Transfer {
     }
   }
 
-  /// Opens what is sent: pieces, a body, or a stream, whose length nobody knows and which goes out in chunks.
-  /// - Returns: whether there is something.
-  private func openBody() throws(TransferError) -> Bool {
-    if let upload = request.upload {
-      reader = UploadBodyReader(upload)
-    } else if case .stream(let pipe)? = request.body {
+  /// The body's length; `nil` for a stream, which is sent in chunks.
+  private func openBody() throws(TransferError) -> Int64? {
+    if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-    } else if let body = request.body {
-      reader = try BodyReader(body)
+      return nil
     }
-    return reader != nil || pipe != nil
+    let reader = try makeReader()
+    self.reader = reader
+    return reader?.size
+  }
+
+  private func makeReader() throws(TransferError) -> (any BodyReading)? {
+    if let upload = request.upload { return UploadBodyReader(upload) }
+    if let body = request.body { return try BodyReader(body) }
+    return nil
   }
 
   /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
-  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
-  /// 417.
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). Left alone, libcurl asks, and
+  /// sends again without asking after a 417.
   private var expectsContinue: Bool {
     guard !request.headers.contains(.expect) else { return false }
     return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
@@ -235,7 +242,9 @@ final class Transfer {
       if let pipe { return try read(pipe, into: buffer) }
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
-      receiver.didSend(TransferProgress(completed: reader.position, total: reader.size))
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
     } catch {
       failure = error
@@ -257,12 +266,14 @@ final class Transfer {
     guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    let isWhole = reader.position == reader.size && reader.size > 0
-    if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
+    let isWhole = bodyPosition == reader.size && reader.size > 0
+    if isWhole, head == nil, [.post, .patch].contains(request.method) {
       failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 

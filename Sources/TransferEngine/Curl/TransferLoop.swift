@@ -54,7 +54,7 @@ actor TransferLoop {
   /// Lets a transfer go on whose receiver, or whose body, had to wait.
   func unpause(_ id: TransferID) {
     guard let transfer = byID[id], !transfer.isHeld else { return }
-    curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
+    pause(transfer, CURLPAUSE_CONT)
   }
 
   /// Holds a transfer or lets it go on, whatever `TransferID.isHeld` says by now.
@@ -64,9 +64,17 @@ actor TransferLoop {
     if transfers[transfer.handle.pointer] == nil {
       add(transfer)
     } else {
-      // Held, it pauses itself when libcurl calls it next: a pause from here could come before there is a connection.
-      curl_easy_pause(transfer.handle.pointer, transfer.isHeld ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+      pause(transfer, transfer.isHeld ? CURLPAUSE_ALL : CURLPAUSE_CONT)
     }
+  }
+
+  /// libcurl calls the receiver from within when a transfer goes on, and an error that this brings is told here alone.
+  /// Without a connection there is nothing to pause (`CURLE_BAD_FUNCTION_ARGUMENT`): a transfer that is held then pauses
+  /// itself at the first byte.
+  private func pause(_ transfer: Transfer, _ mask: Int32) {
+    let code = curl_easy_pause(transfer.handle.pointer, mask)
+    guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+    finish(transfer, transfer.outcome(code))
   }
 
   func ping() {}

@@ -45,18 +45,18 @@ public struct RetryPolicy: RequestInterceptor {
     .diskFull,  // people free space
     .fileIO,
     .streamStarved,
+    .sourceUnsettled,  // the file may come to rest
     .uploadInterrupted,
-    .remoteInterrupted,
+    .remoteUnavailable,
     .journal,
     .transportInterrupted,
     // .unacceptableStatus: `retryableHTTPStatusCodes` decides
     // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
     // .cancelled: it was wished for
-    // .serverTrust, .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .tlsRefused, .serverTrust: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .proxyRefused, .source, .upload, .remote: somebody has to see to it
     // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
     // .redirect: loops and refused targets stay
-    // .proxyRefused: it wants a password, or means it
-    // .source, .uploadRefused, .remoteRefused: the file, or the server's own words
     // .verification: the whole file came, and is another one
     // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
     // .answeredEarly: what the server keeps is unknown

@@ -22,13 +22,13 @@ public enum TransferError: Error, Sendable {
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
-  case serverTrust(ServerTrustFailure)
-  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
-  case remote(RemoteFailure)
   /// The body that is sent, or the stream that is read.
   case body(BodyFailure)
   /// The bytes that were given as resume data are none, or of another version.
   case invalidResumeData
+  case serverTrust(ServerTrustFailure)
+  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
+  case remote(RemoteFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -114,9 +114,9 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust, .invalidResumeData: false
     case .source(let failure): failure.isTransient
     case .upload(let failure): failure.isTransient
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust, .invalidResumeData: false
     case .body(.starved): true
     case .body: false
     case .parameters, .multipart, .serialization: false
@@ -189,10 +189,10 @@ extension TransferError: CustomStringConvertible {
     case .parameters(let failure): failure.description
     case .multipart(let failure): failure.description
     case .serialization(let failure): failure.description
-    case .serverTrust(let failure): failure.description
-    case .remote(let failure): failure.description
     case .body(let failure): failure.description
     case .invalidResumeData: "cannot read the resume data: it is none, or of another version"
+    case .serverTrust(let failure): failure.description
+    case .remote(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

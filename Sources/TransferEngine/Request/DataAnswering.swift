@@ -21,7 +21,7 @@ extension DataAnswering {
   public var error: TransferError? { answers.core.output?.error }
 }
 
-/// A request whose answer fits in memory.
+/// A request whose answer fits in memory. A POST that is redirected by 301, 302 or 303 goes on as a GET, as in browsers.
 public final class DataRequest: DataAnswering {
   /// A check of the answer: the request as it was sent, the head, and the body where there is one.
   public typealias Validation = @Sendable (TransferRequest, ResponseHead, Data?) -> ValidationResult

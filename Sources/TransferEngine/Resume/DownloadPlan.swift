@@ -15,18 +15,26 @@ struct DownloadPlan: Sendable {
   var journal: (any DownloadJournal)?
 
   /// Where the file goes, now that its head is there.
-  /// - Parameters:
-  ///   - head: `nil` for protocols that have none; a chooser then sees an empty one.
-  ///   - directory: the destination's, or, where a chooser decides, that of the part file.
+  /// - Parameter directory: the destination's, or, where a chooser decides, that of the part file.
   /// - Throws: `.destinationExists` where the name is taken and may not be replaced.
-  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+  func target(for head: ResponseHead, in directory: Directory?) throws(TransferError) -> DownloadTarget {
     let suggestion =
       chooser != nil || destination.isNamedByResponse
-      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+      ? head.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     let name = suggestion ?? destination.name
-    if let chooser { return try DownloadTarget(chooser(name, head ?? ResponseHead(status: 200, version: ""))) }
+    if let chooser { return try DownloadTarget(chooser(name, head)) }
     guard let directory else { throw .file(.directoryMissing(destination.directory)) }
     return try DownloadTarget(directory: directory, name: name, options: options)
+  }
+
+  /// Where the file goes where the protocol has no head; a chooser then gets one that says nothing but 200.
+  func target(in directory: Directory?) throws(TransferError) -> DownloadTarget {
+    if let chooser {
+      return try DownloadTarget(
+        chooser(destination.name, ResponseHead(status: 200, version: request.url.scheme.uppercased())))
+    }
+    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
+    return try DownloadTarget(directory: directory, name: destination.name, options: options)
   }
 
   /// Whether an encoded body is to be decoded. Identity was asked for, so a server that encodes all the same means
@@ -50,6 +58,8 @@ struct DownloadTarget: Sendable {
   let directory: Directory
   let name: String
   let options: DownloadOptions
+  /// Directories in which directories were made on the way here, not yet synchronized.
+  private(set) var parents: [String] = []
 
   init(directory: Directory, name: String, options: DownloadOptions) throws(TransferError) {
     if !options.contains(.removePreviousFile), directory.contains(name) {
@@ -67,9 +77,15 @@ struct DownloadTarget: Sendable {
     }
     let destination = try DownloadDestination(path: choice.destinationURL.path)
     let isCreating = choice.options.contains(.createIntermediateDirectories)
-    try self.init(
-      directory: Directory.open(destination.directory, creating: isCreating), name: destination.name,
-      options: choice.options)
+    var parents: [String] = []
+    let directory = try Directory.open(destination.directory, creating: isCreating, parents: &parents)
+    try self.init(directory: directory, name: destination.name, options: choice.options)
+    self.parents = parents
+  }
+
+  /// What was made on the way is on the disk when this returns. Blocks.
+  func synchronizeParents() throws(TransferError) {
+    for parent in parents { try Directory.open(parent, creating: false).synchronize() }
   }
 }
 

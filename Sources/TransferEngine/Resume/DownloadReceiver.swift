@@ -103,7 +103,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       retryAfter: retryAfter)
     switch decision {
     case .append(let overlap, let total):
-      return try beginAppending(head, overlap: overlap, total: total)
+      guard isAccepted(head) else { return .dropBody }
+      return try beginAppending(overlap: overlap, total: total) { () throws(TransferError) in
+        try plan.target(for: head, in: nil)
+      }
     case .startOver(let total):
       return try beginOver(head, total: total)
     case .alreadyComplete:
@@ -124,11 +127,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private(set) var refusal: TransferError?
 
   private func beginAppending(
-    _ head: ResponseHead?, overlap: Int64, total: Int64?
+    overlap: Int64, total: Int64?, place: () throws(TransferError) -> DownloadTarget
   ) throws(TransferError) -> HeadVerdict {
     guard let part, let stored else { throw .response(.unrequestedPartialContent) }
-    if let head, !isAccepted(head) { return .dropBody }
-    if plan.chooser != nil { target = try plan.target(for: head, in: nil) }
+    if plan.chooser != nil { target = try place() }
     offset = question.start
     overlapLeft = overlap
     self.total = total
@@ -151,16 +153,17 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       return .stop
     }
     guard isAccepted(head) else { return .dropBody }
+    let declared = DeclaredDigests.of(head)
     // An encoded body is of no version that a Range could be asked of.
     let isResumable = head.contentCoding == nil
     return try beginFile(
-      at: plan.target(for: head, in: directory), isResumable ? Validators(of: head) : Validators(),
-      DeclaredDigests.of(head), isResumable: isResumable, total: total)
+      in: try plan.target(for: head, in: directory), isResumable ? Validators(of: head) : Validators(), declared,
+      isResumable: isResumable, total: total)
   }
 
   /// A fresh part file, and the resume data that speaks of it.
   private func beginFile(
-    at target: DownloadTarget, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool,
+    in target: DownloadTarget, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool,
     total: Int64?
   ) throws(TransferError) -> HeadVerdict {
     self.target = target
@@ -209,11 +212,12 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict {
     switch ResumeDecision(facts: facts, question: question, stored: stored) {
     case .append(let overlap, let total):
-      return try beginAppending(nil, overlap: overlap, total: total)
+      return try beginAppending(overlap: overlap, total: total) { () throws(TransferError) in
+        try plan.target(in: nil)
+      }
     case .startOver(let total):
       return try beginFile(
-        at: plan.target(for: nil, in: directory), Validators(of: facts), [], isResumable: facts.isResumable,
-        total: total)
+        in: try plan.target(in: directory), Validators(of: facts), [], isResumable: facts.isResumable, total: total)
     case .nextRung(let reason):
       ending = .nextRung(reason: reason)
       return .stop

@@ -183,8 +183,18 @@ final class Directory: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Opens it, making what is missing, durable from the top down. Blocks.
   static func open(_ path: String, creating: Bool) throws(TransferError) -> Directory {
-    if creating { try create(path) }
+    var parents: [String] = []
+    let directory = try open(path, creating: creating, parents: &parents)
+    for parent in parents { try open(parent, creating: false).synchronize() }
+    return directory
+  }
+
+  /// Opens it, making what is missing.
+  /// - Parameter parents: gets the directories in which something was made, for somebody who may block to synchronize.
+  static func open(_ path: String, creating: Bool, parents: inout [String]) throws(TransferError) -> Directory {
+    if creating { try create(path, &parents) }
     let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { throw .file(.directoryMissing(path)) }
@@ -193,16 +203,15 @@ final class Directory: Sendable {
     return Directory(path: path, descriptor: descriptor)
   }
 
-  /// Makes what is missing, and makes it durable from the top down.
-  private static func create(_ path: String) throws(TransferError) {
+  private static func create(_ path: String, _ parents: inout [String]) throws(TransferError) {
     var status = stat()
     if stat(path, &status) == 0 { return }
     let parent = path.parentPath
-    if parent != path { try create(parent) }
+    if parent != path { try create(parent, &parents) }
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
       throw .file(.system("cannot create the directory \(path)", errno: errno))
     }
-    try open(parent, creating: false).synchronize()
+    parents.append(parent)
   }
 
   /// Names are on the disk when this returns. Blocks.

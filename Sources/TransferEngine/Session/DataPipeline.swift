@@ -69,7 +69,7 @@ struct DataPipeline: Sendable {
     let receiver = DataReceiver(limit: session.configuration.maximumBodyBytes) { core.report($0, $1) }
     outcome.request = request
     // "": every coding that libcurl can undo.
-    let result = await session.perform(request, acceptEncoding: "", for: core, receiver: receiver)
+    let result = try await session.perform(request, acceptEncoding: "", for: core, receiver: receiver)
     let (head, failure) = try take(result, &outcome)
     if let head { session.notify(core.id, .receiveHead(head)) }
     if let failure, !isAnswer(head, receiver) {

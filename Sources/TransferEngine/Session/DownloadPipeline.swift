@@ -143,19 +143,21 @@ struct DownloadPipeline: Sendable {
     return try await finish(&course)
   }
 
-  /// The destination's directory; where that is chosen later, the part file's, if there is one.
-  /// - Throws: `.destinationExists` where the name is known, taken, and not to be replaced.
+  /// The destination's directory, in which its name must be free unless it may be replaced; where the destination is chosen
+  /// later, the part file's, if there is one.
   private func openDirectory(_ course: Course) async throws(TransferError) -> Directory? {
-    var path: String? = plan.destination.directory
-    if plan.chooser != nil { path = course.resumeData?.partialFile.directory }
-    guard let path else { return nil }
-    let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
-    let name = plan.destination.name
-    let mustBeFree =
-      plan.chooser == nil && !plan.destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
+    if plan.chooser != nil {
+      guard let path = course.resumeData?.partialFile.directory else { return nil }
+      return try await BlockingIO.run { () throws(TransferError) in try Directory.open(path, creating: false) }
+    }
+    let destination = plan.destination
+    let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
     return try await BlockingIO.run { () throws(TransferError) in
-      let directory = try Directory.open(path, creating: isCreating)
-      if mustBeFree, directory.contains(name) { throw .file(.destinationExists(directory.path + "/" + name)) }
+      let directory = try Directory.open(destination.directory, creating: isCreating)
+      if mustBeFree, directory.contains(destination.name) {
+        throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      }
       return directory
     }
   }
@@ -290,6 +292,9 @@ struct DownloadPipeline: Sendable {
     core.setTransfer(hold: nil)
     receiver.close()
     takeOver(receiver, into: &course)
+    if let target = receiver.target, !target.parents.isEmpty {
+      try await BlockingIO.run { () throws(TransferError) in try target.synchronizeParents() }
+    }
     if let failure = checkpoints.failure { throw failure }
     switch outcome {
     case .cancelled: throw .cancelled

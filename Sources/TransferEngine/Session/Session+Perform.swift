@@ -77,20 +77,15 @@ extension Session {
   /// stays.
   func perform<Output>(
     _ request: TransferRequest, acceptEncoding: String?, for core: RequestCore<Output>,
-    receiver: any TransferReceiver, begins: (TransferID) -> Void = { _ in }
-  ) async -> TransferOutcome {
+    receiver: any TransferReceiver, begins: (TransferID, any TransferPerformer) -> Void = { _, _ in }
+  ) async throws(TransferError) -> TransferOutcome {
+    let loop = try performer(for: request.url)
     core.willSend(request)
-    let loop: any TransferPerformer
-    do throws(TransferError) {
-      loop = try performer(for: request.url)
-    } catch {
-      return .failed(error, head: nil, metrics: TransferMetrics())
-    }
     let id = TransferID { [weak core] in core?.requestState == .suspended }
     // Asked on the loop: of calls that overtake each other, the last one sees how things stand.
     let adjust: @Sendable () -> Void = { Task { await loop.adjustHold(id) } }
     core.setTransfer(hold: adjust, release: adjust)
-    begins(id)
+    begins(id, loop)
     let wire = wireRequest(request, acceptEncoding: acceptEncoding)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     core.setTransfer(hold: nil)

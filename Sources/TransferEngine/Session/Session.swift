@@ -11,10 +11,10 @@ public final class Session: Sendable {
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
+  let active = ActiveRequests()
   let hostsReported = Mutex<Set<String>>([])
   let remoteLoops: RemoteLoops
   let uploadMemory = UploadMemory()
-  let active = ActiveRequests()
   private let lastRequestID = Atomic<UInt64>(0)
 
   /// - Parameters:

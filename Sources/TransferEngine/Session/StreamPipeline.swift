@@ -52,10 +52,10 @@ struct StreamPipeline: Sendable {
     _ request: TransferRequest, _ hops: Int, _ outcome: inout StreamOutcome
   ) async throws(TransferError) -> TransferRequest? {
     await core.waitWhileSuspended()
-    let (core, channel, loop) = (core, channel, try session.performer(for: request.url))
+    let (core, channel) = (core, channel)
     outcome.request = request
     let receiver = StreamReceiver(channel, check: check(request)) { core.report($0) }
-    let result = await session.perform(request, acceptEncoding: nil, for: core, receiver: receiver) { id in
+    let result = try await session.perform(request, acceptEncoding: nil, for: core, receiver: receiver) { id, loop in
       channel.attach { Task { await loop.unpause(id) } }
     }
     switch result {
