@@ -86,7 +86,7 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if try openBody() {
+    if request.body != nil || request.upload != nil {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
@@ -121,8 +121,7 @@ final class Transfer {
       reader = UploadBodyReader(upload)
     } else if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-    } else if let body = request.body {
-      reader = try BodyReader(body)
+      return nil
     }
     return reader != nil || pipe != nil
   }
