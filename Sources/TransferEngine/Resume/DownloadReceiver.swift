@@ -191,7 +191,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       return try beginAppending(overlap: overlap, total: total)
     case .startOver(let total):
       return try beginFile(
-        named: try plan.finalName(in: directory), Validators(of: facts), [], isResumable: facts.isResumable, total: total)
+        named: try plan.finalName(in: directory), Validators(of: facts), [], isResumable: facts.isResumable,
+        total: total)
     case .nextRung(let reason):
       ending = .nextRung(reason: reason)
       return .stop

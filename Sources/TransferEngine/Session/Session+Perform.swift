@@ -40,7 +40,8 @@ extension Session {
     var headers = configuration.defaultHeaders
     for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
     return WireRequest(
-      url: request.url.isHTTP ? request.url.string : request.url.wireString, host: "\(request.url.host):\(request.url.port)", method: request.method,
+      url: request.url.isHTTP ? request.url.string : request.url.wireString,
+      host: "\(request.url.host):\(request.url.port)", method: request.method,
       headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
@@ -104,7 +105,8 @@ extension Session {
         let receiver = DataReceiver(limit: configuration.maximumBodyBytes)
         notify(core.id, .send(request))
         // "": every coding that libcurl can undo.
-        let outcome = await (try performer(for: request.url)).perform(wireRequest(request, acceptEncoding: ""), id: TransferID(), receiver: receiver)
+        let outcome = await (try performer(for: request.url)).perform(
+          wireRequest(request, acceptEncoding: ""), id: TransferID(), receiver: receiver)
         switch outcome {
         case .cancelled: throw .cancelled
         case .failed(let error, let head, let cost):

@@ -98,7 +98,9 @@ public final class FTPServer: Sendable {
   public func wait(for line: String) async throws { try await process.waitForOutput("\n" + line) }
 
   private func lines(_ prefix: String) -> [String] {
-    process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+    process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix(prefix) }.map {
+      String($0.dropFirst(prefix.count))
+    }
   }
 
   public func stop() async throws {

@@ -54,7 +54,8 @@ public final class SSHServer: Sendable {
       do {
         try await process.waitForErrors("Server listening on 127.0.0.1 port \(port)", timeout: .seconds(10))
       } catch {
-        lastError = process.isRunning
+        lastError =
+          process.isRunning
           ? error : TestSupportError.failed(program: "sshd", reason: try await process.result().stderr)
         continue
       }

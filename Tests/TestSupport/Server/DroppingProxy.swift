@@ -129,7 +129,9 @@ private final class Core: Sendable {
     while true {
       let events = poll([(client, POLLIN), (server, POLLIN)])
       if events[0] != 0 {
-        guard let count = move(from: client, to: server, &buffer, rule.cutAfterReceived.map { $0 - received }) else { break }
+        guard let count = move(from: client, to: server, &buffer, rule.cutAfterReceived.map { $0 - received }) else {
+          break
+        }
         received += count
       }
       if events[1] != 0 {
@@ -137,11 +139,18 @@ private final class Core: Sendable {
         sent += count
       }
       let (sentNow, receivedNow) = (sent, received)
-      connections.mutate { $0[number].sent = sentNow; $0[number].received = receivedNow }
+      connections.mutate {
+        $0[number].sent = sentNow; $0[number].received = receivedNow
+      }
       guard sent >= rule.cutAfterSent ?? .max || received >= rule.cutAfterReceived ?? .max else { continue }
       // Silent: until the client goes, or the proxy does.
       if rule.isSilent { _ = poll([(client, 0x2000)]) }
       break
+    }
+    // Closing with unread bytes would send RST, and the client would lose some of what it was sent.
+    shutdown(client, Int32(SHUT_WR))
+    for _ in 0..<100_000 where poll([(client, POLLIN)], milliseconds: 2000)[0] != 0 {
+      guard recv(client, &buffer, buffer.count, 0) > 0 else { break }
     }
     open.withLock { open in
       open.sockets.subtract([client, server])

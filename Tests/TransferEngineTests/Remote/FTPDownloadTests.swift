@@ -221,7 +221,9 @@ import Testing
     #expect(try await room.download(.to(server.url("/a.iso"))).response().error == nil)
   }
 
-  @Test("a certificate that nobody vouches for ends it, before the password is sent", arguments: [Security.explicit, .implicit])
+  @Test(
+    "a certificate that nobody vouches for ends it, before the password is sent",
+    arguments: [Security.explicit, .implicit])
   func certificate(_ security: Security) async throws {
     let (server, _, request) = try await serve(security: security)
     let room = try DownloadRoom(Session())
@@ -235,10 +237,11 @@ import Testing
 
   @Test("cancelled in the middle, it leaves what can be gone on from")
   func cancel() async throws {
-    let (_, room, request) = try await serve { $0.bytesPerSecond = 2 << 20 }
+    let (_, room, request) = try await serve { $0.bytesPerSecond = 1 << 20 }
     let arrived = Watched<Int64>(0)
-    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
-      .resume()
+    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
+    }
+    .resume()
     try await arrived.wait(for: "a MiB") { $0 > 1 << 20 ? () : nil }
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
@@ -256,7 +259,8 @@ import Testing
       try FileManager.default.createDirectory(atPath: server.root + "/d e", withIntermediateDirectories: true)
       try payload.write(to: server.root + "/d e/" + name)
       let encoded = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!
-      let response = try await room.download(.to(server.url("/d%20e/" + encoded)), options: .removePreviousFile).response()
+      let response = try await room.download(.to(server.url("/d%20e/" + encoded)), options: .removePreviousFile)
+        .response()
       #expect(response.error == nil, "\(name)")
       try room.expectOnly(payload)
     }

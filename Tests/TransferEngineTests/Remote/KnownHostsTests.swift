@@ -27,7 +27,8 @@ import Testing
   @Test(
     "a host's line is found by name, pattern and port",
     arguments: [
-      ("host.test", "host.test", 22, true), ("HOST.test", "host.test", 22, true), ("other.test", "host.test", 22, false),
+      ("host.test", "host.test", 22, true), ("HOST.test", "host.test", 22, true),
+      ("other.test", "host.test", 22, false),
       ("a,host.test,b", "host.test", 22, true), ("*.test", "host.test", 22, true), ("h?st.test", "host.test", 22, true),
       ("*.test,!host.test", "host.test", 22, false), ("!host.test,*.test", "other.test", 22, true),
       ("[host.test]:2222", "host.test", 2222, true), ("[host.test]:2222", "host.test", 2223, false),
@@ -87,7 +88,8 @@ import Testing
   func fingerprint() async throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("k")
-    try await Launch(BuiltPrograms.system("ssh-keygen"), ["-q", "-t", "ed25519", "-N", "", "-f", path]).runSuccessfully()
+    try await Launch(BuiltPrograms.system("ssh-keygen"), ["-q", "-t", "ed25519", "-N", "", "-f", path])
+      .runSuccessfully()
     let printed = try await Launch(BuiltPrograms.system("ssh-keygen"), ["-l", "-f", path]).runSuccessfully().stdout
     let blob = try String(contentsOfFile: path + ".pub", encoding: .utf8).split(separator: " ")[1]
     let key = try #require(HostKey([UInt8](Data(base64Encoded: String(blob))!)))
@@ -95,6 +97,8 @@ import Testing
     #expect(key.type == "ssh-ed25519")
   }
 
-  @Test("bytes that are no key are none", arguments: [[], [0, 0, 0, 9], [0, 0, 0, 0, 1], [255, 255, 255, 255, 1]] as [[UInt8]])
+  @Test(
+    "bytes that are no key are none",
+    arguments: [[], [0, 0, 0, 9], [0, 0, 0, 0, 1], [255, 255, 255, 255, 1]] as [[UInt8]])
   func noKey(_ blob: [UInt8]) { #expect(HostKey(blob) == nil) }
 }

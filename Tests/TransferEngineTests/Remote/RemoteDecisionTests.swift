@@ -46,7 +46,8 @@ import Testing
     #expect(RangeQuestion.rest(of: nil, bytesOnDisk: 10, scheme: "sftp") == .whole)
     #expect(RangeQuestion.rest(of: data, bytesOnDisk: 0, scheme: "ftp") == .whole)
     #expect(RangeQuestion.rest(of: data, bytesOnDisk: 10, scheme: "scp") == .whole)
-    #expect(RangeQuestion.rest(of: Self.stored(size: 9, time: 5, refusals: 2), bytesOnDisk: 10, scheme: "ftp") == .whole)
+    #expect(
+      RangeQuestion.rest(of: Self.stored(size: 9, time: 5, refusals: 2), bytesOnDisk: 10, scheme: "ftp") == .whole)
     #expect(RangeQuestion.rest(of: data, bytesOnDisk: 10, scheme: "sftp") == RangeQuestion(start: 0, bytesOnDisk: 10))
     let far = RangeQuestion.rest(of: data, bytesOnDisk: 1 << 20, scheme: "ftp")
     #expect(far.overlap == ResumeLadder.overlapBytes && far.bytesOnDisk == 1 << 20)
@@ -77,12 +78,15 @@ import Testing
     #expect(try RemotePath(RequestURL("sftp://h/~/a/b")).steps.map(\.text) == ["a", "a/b"])
   }
 
-  static func translate(_ code: CURLcode, _ status: Int, _ reply: String, scheme: String = "ftp") throws -> TransferError {
+  static func translate(_ code: CURLcode, _ status: Int, _ reply: String, scheme: String = "ftp") throws
+    -> TransferError
+  {
     let request = TransferRequest(url: try RequestURL("\(scheme)://h/a"))
     return RemoteErrors.translate(
       code,
       .init(
-        options: RemoteOptions(request, SessionConfiguration()), host: "h:21", status: status, reply: reply, systemError: 0,
+        options: RemoteOptions(request, SessionConfiguration()), host: "h:21", status: status, reply: reply,
+        systemError: 0,
         received: 0, isConnected: true))
   }
 
@@ -90,8 +94,10 @@ import Testing
     "what passes by itself is told from what does not",
     arguments: [
       (CURLE_LOGIN_DENIED, 530, "530 Login incorrect.", false), (CURLE_LOGIN_DENIED, 530, "530 Too many users", true),
-      (CURLE_LOGIN_DENIED, 421, "421 Service not available", true), (CURLE_REMOTE_FILE_NOT_FOUND, 550, "550 No such", false),
-      (CURLE_WEIRD_SERVER_REPLY, 421, "421 Too many connections", true), (CURLE_FTP_COULDNT_RETR_FILE, 450, "450 Busy", true),
+      (CURLE_LOGIN_DENIED, 421, "421 Service not available", true),
+      (CURLE_REMOTE_FILE_NOT_FOUND, 550, "550 No such", false),
+      (CURLE_WEIRD_SERVER_REPLY, 421, "421 Too many connections", true),
+      (CURLE_FTP_COULDNT_RETR_FILE, 450, "450 Busy", true),
       (CURLE_FTP_COULDNT_RETR_FILE, 551, "551 Page type unknown", false), (CURLE_UPLOAD_FAILED, 552, "552 Quota", true),
       (CURLE_UPLOAD_FAILED, 553, "553 Not allowed", false), (CURLE_PARTIAL_FILE, 426, "426 Aborted", true),
       (CURLE_FTP_WEIRD_PASV_REPLY, 425, "425 Cannot open", true), (CURLE_SSH, 0, "", true),

@@ -185,10 +185,11 @@ import Testing
   func cancel() async throws {
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
-    request.limitRate = 4 << 20
+    request.limitRate = 2 << 20
     let arrived = Watched<Int64>(0)
-    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
-      .resume()
+    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
+    }
+    .resume()
     try await arrived.wait(for: "a MiB") { $0 > 1 << 20 ? () : nil }
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes

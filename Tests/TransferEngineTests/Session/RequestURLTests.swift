@@ -32,7 +32,8 @@ import Testing
     "what is no URL is refused with a reason",
     arguments: [
       "", "host/path", "http://", "http:///x", "http://h/a b", "http://h/\n", "http://h/\u{0}x", "http://h:99999/",
-      "http://h:x/", "//h/x", "http://h\r\nX: y/", "ftp:///x", "sftp:///x", "file://elsewhere/x", "ftp://h/a%0d%0aDELE%20b",
+      "http://h:x/", "//h/x", "http://h\r\nX: y/", "ftp:///x", "sftp:///x", "file://elsewhere/x",
+      "ftp://h/a%0d%0aDELE%20b",
       "ftp://h/a%0ab", "ftp://h/a%00b", "sftp://h/a%00b", "ftp://h/a;type=a", "ftp://h/;type=d", "ftp://h/a%zz",
     ])
   func invalid(_ text: String) {
