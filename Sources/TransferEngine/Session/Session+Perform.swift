@@ -64,7 +64,12 @@ extension Session {
     switch await redirectHandler.redirect(next, from: request, response: head) {
     case .follow: return next
     case .doNotFollow: return nil
-    case .modify(let other): return other
+    case .modify(let other):
+      // What a server says must not lead out of the web, by nobody's hand.
+      guard other.url.isHTTP else {
+        throw .redirect(.refused(to: "\(other.url.scheme):…", reason: "only http and https are followed"))
+      }
+      return other
     }
   }
 

@@ -42,7 +42,9 @@ import Testing
     ).response()
     #expect(second.error == nil)
     #expect(second.resumedFrom == first.bytesOnDisk)
-    #expect(second.bytesReceived == Self.payload.size - first.bytesOnDisk + ResumeLadder.overlapBytes)
+    #expect(
+      second.bytesReceived
+        == Self.payload.size - first.bytesOnDisk + min(first.bytesOnDisk, ResumeLadder.overlapBytes))
     try room.expectOnly(Self.payload)
     let again = proxy.connections.value.reduce(0) { $0 + $1.sent } - Self.payload.size
     #expect(again <= ResumeLadder.overlapBytes + Self.slack)
@@ -185,7 +187,7 @@ import Testing
   func cancel() async throws {
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
-    request.limitRate = 4 << 20
+    request.limitRate = 2 << 20
     let arrived = Watched<Int64>(0)
     let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
     }
