@@ -121,7 +121,7 @@ import Testing
     let table: [[String]] = [
       ["add"], ["add", ""], ["add", "x"], ["add", "http://"], ["add", "http://h:99999/"],
       ["add", "http://a b/"],
-      ["add", "file:///etc/passwd"], ["add", "gopher://h/"], ["add", "dict://h/"], ["add", "scp://h/x"],
+      ["add", "file:///etc/passwd"], ["add", "gopher://h/"], ["add", "dict://h/"], ["add", "gopher://h/x"],
       ["add", "http://u:p@ss@h/"], ["add", "http://h/a\nb"], ["add", "http://h/a\r\nX: y"],
       ["add", url, "--segments", "2"], ["add", url, "--mirror", url], ["add", url, "--bogus"],
       ["add", url, "-o", ""], ["add", url, "-o", "../x"], ["add", url, "-o", "a/../../x"],
