@@ -45,7 +45,10 @@ let package = Package(
     .target(name: "TransferAPI", swiftSettings: strict),
     .target(
       name: "Store",
-      dependencies: ["TransferAPI", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "transferd",

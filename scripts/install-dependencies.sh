@@ -9,7 +9,7 @@ usage() {
 
 # Each word: packages of which any one will do; the first is installed.
 build="libcurl4-openssl-dev libsqlite3-dev pkg-config|pkgconf"
-test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace python3|python3-minimal"
+test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl"
 bench="$test aria2 wget2 rclone gcc libc6-dev"
 case ${1-} in
   build) wanted=$build ;;
@@ -60,17 +60,18 @@ if ! command -v apt-get >/dev/null; then
   exit 1
 fi
 
-# The nginx package starts its service at once and at every boot. The tests want the program only: forbid the start
-# while apt works (Debian policy 9.3.3), and take it out of the boot below. A policy that is there already stays.
+# nginx and sshd are started at once by their packages, and at every boot. The tests want the programs only: forbid the start
+# while apt works (Debian policy 9.3.3), and take them out of the boot below. A policy that is there already stays.
 policy=/usr/sbin/policy-rc.d
 has_policy=
-wants_nginx=
-[[ " ${missing[*]} " != *" nginx"* ]] || wants_nginx=1
+services=()
+[[ " ${missing[*]} " != *" nginx"* ]] || services+=(nginx.service)
+[[ " ${missing[*]} " != *" openssh-server "* ]] || services+=(ssh.service)
 forget_policy() {
   [[ ! $has_policy ]] || "${as_root[@]}" rm -f "$policy"
 }
 trap forget_policy EXIT
-if [[ $wants_nginx && ! -e $policy ]]; then
+if ((${#services[@]})) && [[ ! -e $policy ]]; then
   has_policy=1
   printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" sh -c "cat >$policy && chmod 755 $policy"
 fi
@@ -91,6 +92,6 @@ if ! apt install -y --no-install-recommends "${missing[@]}"; then
   exit 1
 fi
 
-if [[ $wants_nginx ]] && command -v systemctl >/dev/null; then
-  "${as_root[@]}" systemctl disable --quiet nginx.service 2>/dev/null || true
+if ((${#services[@]})) && command -v systemctl >/dev/null; then
+  "${as_root[@]}" systemctl disable --quiet "${services[@]}" 2>/dev/null || true
 fi

@@ -24,6 +24,18 @@ static inline CURLcode transfer_setopt_list(CURL *handle, CURLoption option, str
   return curl_easy_setopt(handle, option, value);
 }
 
+// libcurl copies the bytes.
+static inline CURLcode transfer_setopt_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(handle, option, &blob);
+}
+
+typedef int (*transfer_ready_callback)(void *context, char *, char *, int, int);
+
+static inline CURLcode transfer_setopt_ready_callback(CURL *handle, transfer_ready_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
 typedef size_t (*transfer_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*transfer_seek_callback)(void *context, curl_off_t offset, int origin);
 
@@ -34,6 +46,18 @@ static inline CURLcode transfer_setopt_data_callback(
 
 static inline CURLcode transfer_setopt_seek_callback(CURL *handle, transfer_seek_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+}
+
+typedef int (*transfer_progress_callback)(
+    void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend, curl_off_t sent);
+typedef int (*transfer_host_key_callback)(void *context, int type, const char *key, size_t length);
+
+static inline CURLcode transfer_setopt_progress_callback(CURL *handle, transfer_progress_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
+static inline CURLcode transfer_setopt_host_key_callback(CURL *handle, transfer_host_key_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SSH_HOSTKEYFUNCTION, callback);
 }
 
 static inline CURLcode transfer_getinfo_long(CURL *handle, CURLINFO info, long *value) {
@@ -55,6 +79,10 @@ static inline CURLcode transfer_getinfo_pointer(CURL *handle, CURLINFO info, voi
   return curl_easy_getinfo(handle, info, value);
 }
 
+static inline CURLcode transfer_getinfo_certificates(CURL *handle, struct curl_certinfo **value) {
+  return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
+}
+
 static inline CURLMcode transfer_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
@@ -65,7 +93,10 @@ static const size_t TRANSFER_READFUNC_PAUSE = CURL_READFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_ABORT = CURL_READFUNC_ABORT;
 static const long TRANSFER_GLOBAL_DEFAULT = CURL_GLOBAL_DEFAULT;
 static const long TRANSFER_SSLVERSION_TLSv1_2 = CURL_SSLVERSION_TLSv1_2;
+static const long TRANSFER_SSLVERSION_TLSv1_3 = CURL_SSLVERSION_TLSv1_3;
 static const long TRANSFER_HTTP_VERSION_1_1 = CURL_HTTP_VERSION_1_1;
+static const long TRANSFER_AUTH_BASIC = CURLAUTH_BASIC;
+static const long TRANSFER_AUTH_DIGEST = CURLAUTH_DIGEST;
 static const long TRANSFER_PIPE_MULTIPLEX = CURLPIPE_MULTIPLEX;
 
 // CURLE_TOO_LARGE is newer than the floor of 7.88.

@@ -4,17 +4,26 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
-int64_t linux_birth_time(int descriptor) {
+int linux_identify(int descriptor, struct linux_identity *identity) {
   struct statx result;
-  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &result) != 0) return 0;
-  if ((result.stx_mask & STATX_BTIME) == 0) return 0;
-  return result.stx_btime.tv_sec * INT64_C(1000000000) + result.stx_btime.tv_nsec;
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &result) != 0) return -1;
+  identity->device = makedev(result.stx_dev_major, result.stx_dev_minor);
+  identity->inode = result.stx_ino;
+  identity->birth = (result.stx_mask & STATX_BTIME) == 0
+                        ? 0
+                        : result.stx_btime.tv_sec * INT64_C(1000000000) + result.stx_btime.tv_nsec;
+  return 0;
 }
 
 int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name) {
@@ -29,4 +38,23 @@ void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), na
 
 int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
+static int forget_code(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size;
+  const uintptr_t page = *(const uintptr_t *)context;
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+    // What can be written holds what the file does not.
+    if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
+    uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
+    uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
+    if (end > start) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void linux_return_memory(void) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  malloc_trim(0);
+  dl_iterate_phdr(forget_code, &page);
+}
 int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

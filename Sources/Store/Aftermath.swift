@@ -73,12 +73,16 @@ extension Store {
   /// File actions that are due, oldest first.
   public func dueFileActions(now: Date, limit: Int) async throws(StoreError) -> [PendingFileAction] {
     try await read { db in
-      let statement = try db.cachedStatement(
-        sql: """
-          SELECT job, path, action, device, inode, size, modified, tries
-          FROM file_action INDEXED BY file_action_due WHERE next_at <= ? ORDER BY next_at, job LIMIT ?
-          """)
-      return try Row.fetchAll(statement, arguments: [now.milliseconds, limit]).map(PendingFileAction.init(row:))
+      let sql = """
+        SELECT job, path, action, device, inode, size, modified, tries
+        FROM file_action INDEXED BY file_action_due WHERE next_at <= ? ORDER BY next_at, job LIMIT ?
+        """
+      return try db.rows(sql) { bind in
+        bind(now.milliseconds)
+        bind(limit)
+      } read: {
+        try PendingFileAction(&$0)
+      }
     }
   }
 
@@ -172,8 +176,7 @@ extension Transaction {
 }
 
 extension PendingFileAction {
-  fileprivate init(row: Row) throws {
-    var reader = RowReader(row)
+  fileprivate init(_ reader: inout RowReader) throws {
     job = JobID(try reader.int64())
     reader.subject = "the file action of job \(job)"
     path = try reader.text()

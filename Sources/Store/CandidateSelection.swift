@@ -18,8 +18,7 @@ struct CandidateSelection {
     var origin: Int64
     var priority: Int64
 
-    init(row: Row) throws {
-      var reader = RowReader(row)
+    init(_ reader: inout RowReader) throws {
       id = try reader.int64()
       origin = try reader.int64()
       priority = try reader.int64()
@@ -55,8 +54,8 @@ struct CandidateSelection {
   }
 
   private func queued() throws -> [Found] {
-    guard isExcluding else { return try fetch(Self.headOfQueue, [limit]) }
-    let head = try fetch(Self.headOfQueueExcluding, [Self.window, excluded, limit])
+    guard isExcluding else { return try fetch(Self.headOfQueue) { $0(limit) } }
+    let head = try fetchExcluding(window: Self.window)
     if head.count == limit { return head }
     // Fewer than the window are waiting: that was all of them.
     let isWhole = try Int64.fetchOne(db.cachedStatement(sql: Self.isBeyond), arguments: [Self.window]) == nil
@@ -64,36 +63,47 @@ struct CandidateSelection {
     let statement = try db.cachedStatement(sql: Self.waitingOrigins)
     let origins = try Int64.fetchAll(statement, arguments: [excluded, Self.originLimit + 1])
     guard origins.count > Self.originLimit else { return try best(of: origins) }
-    return try fetch(Self.headOfQueueExcluding, [Int64.max, excluded, limit])
+    return try fetchExcluding(window: .max)
+  }
+
+  private func fetchExcluding(window: Int) throws -> [Found] {
+    try fetch(Self.headOfQueueExcluding) { bind in
+      bind(window)
+      bind(excluded)
+      bind(limit)
+    }
   }
 
   /// Merges the heads of these origins' queues.
   private func best(of origins: [Int64]) throws -> [Found] {
     var best: [Found] = []
-    let statement = try db.cachedStatement(sql: Self.headOfOrigin)
     for origin in origins {
-      let rows = try Row.fetchCursor(statement, arguments: [origin, limit])
-      while let row = try rows.next() {
-        let found = try Found(row: row)
+      try db.each(Self.headOfOrigin) { bind in
+        bind(origin)
+        bind(limit)
+      } body: { reader in
+        let found = try Found(&reader)
         // Those that follow are no better.
-        if best.count == limit, let worst = best.last, !found.isBefore(worst) { break }
+        if best.count == limit, let worst = best.last, !found.isBefore(worst) { return false }
         let index = best.firstIndex { found.isBefore($0) } ?? best.endIndex
         best.insert(found, at: index)
         if best.count > limit { best.removeLast() }
+        return true
       }
     }
     return best
   }
 
   private func due(now: Date) throws -> [Found] {
-    try fetch(Self.dueRetries, [now.milliseconds, excluded, limit])
+    try fetch(Self.dueRetries) { bind in
+      bind(now.milliseconds)
+      bind(excluded)
+      bind(limit)
+    }
   }
 
-  private func fetch(_ sql: String, _ arguments: StatementArguments) throws -> [Found] {
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-    var found: [Found] = []
-    while let row = try rows.next() { found.append(try Found(row: row)) }
-    return found
+  private func fetch(_ sql: String, _ bind: (inout Binder) -> Void) throws -> [Found] {
+    try db.rows(sql, bind) { try Found(&$0) }
   }
 
   private func originName(_ id: Int64) throws -> String {

@@ -66,7 +66,7 @@ struct JobOptions: Codable, Equatable {
 }
 
 extension JobRecord {
-  /// What `init(row:)` reads, in its order.
+  /// What `init(_:)` reads, in its order.
   static let columns = """
     job.id, job.kind, job.state, job.source, job.destination, \
     (SELECT name FROM origin WHERE origin.id = job.origin_id), job.username, job.password, job.replace, \
@@ -79,8 +79,7 @@ extension JobRecord {
     job.follows, job.spool, job.action_state, job.action_message
     """
 
-  init(row: Row) throws {
-    var reader = RowReader(row)
+  init(_ reader: inout RowReader) throws {
     let id = JobID(try reader.int64())
     reader.subject = "job \(id)"
     let kind: JobKind = try reader.word()

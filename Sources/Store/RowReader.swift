@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GRDB
+import GRDBSQLite
 import TransferAPI
 
 /// Reads a row's columns from left to right. A value of the wrong type is an error that names the row: it is
@@ -7,22 +8,26 @@ import TransferAPI
 struct RowReader {
   /// What the row is, for the error.
   var subject = "a row"
-  private let row: Row
-  private var index = 0
+  private let statement: OpaquePointer
+  private var index: Int32 = 0
 
-  init(_ row: Row) { self.row = row }
+  /// The row that the statement was stepped to; good until it is stepped again.
+  init(_ statement: OpaquePointer) { self.statement = statement }
 
   struct Unreadable: Error, CustomStringConvertible {
     let description: String
   }
 
-  private mutating func next() -> DatabaseValue.Storage {
+  /// The kind of the next column (`sqlite3_column_type`), which is then the last one.
+  private mutating func next() -> Int32 {
     defer { index += 1 }
-    return (row[index] as DatabaseValue).storage
+    return sqlite3_column_type(statement, index)
   }
 
+  private var last: Int32 { index - 1 }
+
   private func unreadable() -> Unreadable {
-    let column: String = Array(row.columnNames)[index - 1]
+    let column = sqlite3_column_name(statement, last).map { String(cString: $0) } ?? "column \(index)"
     return Unreadable(description: "\(subject) has an unreadable \(column)")
   }
 
@@ -30,33 +35,39 @@ struct RowReader {
 
   mutating func optionalInt64() throws -> Int64? {
     switch next() {
-    case .int64(let value): value
-    case .null: nil
+    case SQLITE_INTEGER: sqlite3_column_int64(statement, last)
+    case SQLITE_NULL: nil
     default: throw unreadable()
     }
   }
 
   mutating func optionalDouble() throws -> Double? {
     switch next() {
-    case .double(let value): value
-    case .int64(let value): Double(value)
-    case .null: nil
+    case SQLITE_FLOAT, SQLITE_INTEGER: sqlite3_column_double(statement, last)
+    case SQLITE_NULL: nil
     default: throw unreadable()
     }
   }
 
   mutating func optionalText() throws -> String? {
     switch next() {
-    case .string(let value): value
-    case .null: nil
+    case SQLITE_TEXT:
+      String(
+        decoding: UnsafeRawBufferPointer(
+          start: sqlite3_column_text(statement, last), count: Int(sqlite3_column_bytes(statement, last))),
+        as: UTF8.self)
+    case SQLITE_NULL: nil
     default: throw unreadable()
     }
   }
 
   mutating func optionalData() throws -> Data? {
     switch next() {
-    case .blob(let value): value
-    case .null: nil
+    case SQLITE_BLOB:
+      sqlite3_column_blob(statement, last).map {
+        Data(bytes: $0, count: Int(sqlite3_column_bytes(statement, last)))
+      } ?? Data()
+    case SQLITE_NULL: nil
     default: throw unreadable()
     }
   }

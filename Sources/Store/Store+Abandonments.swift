@@ -17,12 +17,16 @@ extension Store {
   /// Those that are due, oldest first.
   public func dueAbandonments(now: Date, limit: Int) async throws(StoreError) -> [Abandonment] {
     try await read { db in
-      let statement = try db.cachedStatement(
-        sql: """
-          SELECT id, job, source, destination, origin, username, password, options, ledger, tries, created_at
-          FROM abandonment INDEXED BY abandonment_due WHERE next_at <= ? ORDER BY next_at, id LIMIT ?
-          """)
-      return try Row.fetchAll(statement, arguments: [now.milliseconds, limit]).map(Abandonment.init(row:))
+      let sql = """
+        SELECT id, job, source, destination, origin, username, password, options, ledger, tries, created_at
+        FROM abandonment INDEXED BY abandonment_due WHERE next_at <= ? ORDER BY next_at, id LIMIT ?
+        """
+      return try db.rows(sql) { bind in
+        bind(now.milliseconds)
+        bind(limit)
+      } read: {
+        try Abandonment(&$0)
+      }
     }
   }
 
@@ -59,8 +63,7 @@ extension Transaction {
 }
 
 extension Abandonment {
-  fileprivate init(row: Row) throws {
-    var reader = RowReader(row)
+  fileprivate init(_ reader: inout RowReader) throws {
     id = try reader.int64()
     reader.subject = "abandonment \(id)"
     job = JobID(try reader.int64())

@@ -17,21 +17,19 @@ extension Store {
   /// All batches, in the order of their names; those whose jobs were all removed are among them.
   public func batches() async throws(StoreError) -> [Batch] {
     try await read { db in
-      let rows = try Row.fetchCursor(
-        db.cachedStatement(
-          sql: """
-            SELECT batch.name, batch.created_at, state_count.state, state_count.jobs
-            FROM batch CROSS JOIN state_count ON state_count.batch = batch.name ORDER BY batch.name
-            """))
       var batches: [Batch] = []
-      while let row = try rows.next() {
-        var reader = RowReader(row)
+      let sql = """
+        SELECT batch.name, batch.created_at, state_count.state, state_count.jobs
+        FROM batch CROSS JOIN state_count ON state_count.batch = batch.name ORDER BY batch.name
+        """
+      try db.each(sql) { reader in
         let name = try reader.text()
         let createdAt = try reader.date()
         if batches.last?.name != name {
           batches.append(Batch(name: name, createdAt: createdAt, counts: StateCounts()))
         }
         batches[batches.count - 1].counts[try reader.word()] = try reader.int()
+        return true
       }
       return batches
     }
@@ -40,29 +38,29 @@ extension Store {
   /// `nil` where there is no such batch. Bytes are exact below 9 PB.
   public func batch(_ name: String) async throws(StoreError) -> BatchDetail? {
     try await read { db in
-      let statement = try db.cachedStatement(
-        sql: "SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = ?")
-      guard let row = try Row.fetchOne(statement, arguments: [name]) else { return nil }
-      var reader = RowReader(row)
-      let batch = Batch(
-        name: name, createdAt: try reader.date(), counts: try StateCounts.fetch(db, batch: name))
-      return BatchDetail(
-        batch: batch, bytesDone: try reader.sum(), bytesTotal: try reader.sum(),
-        failures: try Self.failures(db, batch: name))
+      try db.row("SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = ?") { bind in
+        bind(name)
+      } read: { reader in
+        let batch = Batch(
+          name: name, createdAt: try reader.date(), counts: try StateCounts.fetch(db, batch: name))
+        return BatchDetail(
+          batch: batch, bytesDone: try reader.sum(), bytesTotal: try reader.sum(),
+          failures: try Self.failures(db, batch: name))
+      }
     }
   }
 
   private static func failures(_ db: Database, batch: String) throws -> [String: Int] {
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT error_code, count(*) FROM job INDEXED BY job_batch_failed
-        WHERE batch = ? AND state = 'failed' GROUP BY error_code
-        """)
-    let rows = try Row.fetchCursor(statement, arguments: [batch])
+    let sql = """
+      SELECT error_code, count(*) FROM job INDEXED BY job_batch_failed
+      WHERE batch = ? AND state = 'failed' GROUP BY error_code
+      """
     var failures: [String: Int] = [:]
-    while let row = try rows.next() {
-      var reader = RowReader(row)
+    try db.each(sql) { bind in
+      bind(batch)
+    } body: { reader in
       failures[try reader.text()] = try reader.int()
+      return true
     }
     return failures
   }
@@ -70,12 +68,12 @@ extension Store {
 
 extension StateCounts {
   fileprivate static func fetch(_ db: Database, batch: String) throws -> StateCounts {
-    let statement = try db.cachedStatement(sql: "SELECT state, jobs FROM state_count WHERE batch = ?")
-    let rows = try Row.fetchCursor(statement, arguments: [batch])
     var counts = StateCounts()
-    while let row = try rows.next() {
-      var reader = RowReader(row)
+    try db.each("SELECT state, jobs FROM state_count WHERE batch = ?") { bind in
+      bind(batch)
+    } body: { reader in
       counts[try reader.word()] = try reader.int()
+      return true
     }
     return counts
   }

@@ -42,20 +42,24 @@ extension Store {
 
 extension Transaction {
   fileprivate func store(_ checkpoint: Checkpoint) throws -> Bool {
-    try run(
+    try db.run(
       """
       UPDATE job SET bytes_done = ?, bytes_total = ?, resume_data = COALESCE(?, resume_data),
         finishing_device = ?, finishing_inode = ?,
         -- What a server has acknowledged is progress: such a job is none that ends daemons.
         crashes = CASE WHEN kind = 'upload' AND bytes_done < ? THEN 0 ELSE crashes END
       WHERE id = ? AND fence = ? AND state = 'running'
-      """,
-      [
-        checkpoint.bytesDone, checkpoint.bytesTotal, checkpoint.resumeData,
-        checkpoint.finishing.map { Int64(bitPattern: $0.device) },
-        checkpoint.finishing.map { Int64(bitPattern: $0.inode) }, checkpoint.bytesDone, checkpoint.id.rawValue,
-        checkpoint.fence,
-      ])
+      """
+    ) { bind in
+      bind(checkpoint.bytesDone)
+      bind(checkpoint.bytesTotal)
+      bind(checkpoint.resumeData)
+      bind(checkpoint.finishing.map { Int64(bitPattern: $0.device) })
+      bind(checkpoint.finishing.map { Int64(bitPattern: $0.inode) })
+      bind(checkpoint.bytesDone)
+      bind(checkpoint.id.rawValue)
+      bind(checkpoint.fence)
+    }
     guard db.changesCount == 1 else { return false }
     if let destination = checkpoint.destination {
       if !destination.hasSuffix("/") { try claimDestination(destination, for: checkpoint.id) }

@@ -66,7 +66,7 @@ extension Store {
 }
 
 extension Transaction {
-  fileprivate mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
+  mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
     guard var record = try JobRecord.fetch(db, id: id), record.follows == nil else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
@@ -76,18 +76,24 @@ extension Transaction {
     record.fence += 1
     record.job.retryAt = nil
     record.job.startedAt = record.job.startedAt ?? now
-    try run(
+    try db.run(
       """
       UPDATE job SET state = ?, attempt = ?, attempt_number = ?, fence = ?, retry_at = NULL, started_at = ?
       WHERE id = ?
-      """,
-      [
-        state.rawValue, record.job.attempt, record.attemptNumber, record.fence,
-        record.job.startedAt?.milliseconds, id.rawValue,
-      ])
-    try run(
-      "INSERT INTO attempt (job, number, started_at) VALUES (?, ?, ?)",
-      [id.rawValue, record.attemptNumber, now.milliseconds])
+      """
+    ) { bind in
+      bind(state.rawValue)
+      bind(record.job.attempt)
+      bind(record.attemptNumber)
+      bind(record.fence)
+      bind(record.job.startedAt?.milliseconds)
+      bind(id.rawValue)
+    }
+    try db.run("INSERT INTO attempt (job, number, started_at) VALUES (?, ?, ?)") { bind in
+      bind(id.rawValue)
+      bind(record.attemptNumber)
+      bind(now.milliseconds)
+    }
     try note(.state, job: id, at: now, from: before, to: state)
     return record
   }

@@ -10,23 +10,25 @@ extension Store {
         seq, job, at, kind, from_state, to_state, reason, \
         error_code, error_message, error_status, error_transient
         """
-      let cursor: RowCursor
-      if let jobs {
-        let ids = "[\(jobs.map(\.description).joined(separator: ","))]"
-        let statement = try db.cachedStatement(
-          sql: """
-            SELECT \(columns) FROM event INDEXED BY event_job
-            WHERE job IN (SELECT value FROM json_each(?)) AND seq > ? ORDER BY seq LIMIT ?
-            """)
-        cursor = try Row.fetchCursor(statement, arguments: [ids, since, limit])
-      } else {
-        let statement = try db.cachedStatement(
-          sql: "SELECT \(columns) FROM event WHERE seq > ? ORDER BY seq LIMIT ?")
-        cursor = try Row.fetchCursor(statement, arguments: [since, limit])
+      guard let jobs else {
+        return try db.rows("SELECT \(columns) FROM event WHERE seq > ? ORDER BY seq LIMIT ?") { bind in
+          bind(since)
+          bind(limit)
+        } read: {
+          try Event(&$0)
+        }
       }
-      var events: [Event] = []
-      while let row = try cursor.next() { events.append(try Event(row: row)) }
-      return events
+      let sql = """
+        SELECT \(columns) FROM event INDEXED BY event_job
+        WHERE job IN (SELECT value FROM json_each(?)) AND seq > ? ORDER BY seq LIMIT ?
+        """
+      return try db.rows(sql) { bind in
+        bind("[\(jobs.map(\.description).joined(separator: ","))]")
+        bind(since)
+        bind(limit)
+      } read: {
+        try Event(&$0)
+      }
     }
   }
 
@@ -37,8 +39,7 @@ extension Store {
 }
 
 extension Event {
-  fileprivate init(row: Row) throws {
-    var reader = RowReader(row)
+  fileprivate init(_ reader: inout RowReader) throws {
     let seq = try reader.int64()
     reader.subject = "event \(seq)"
     self.init(

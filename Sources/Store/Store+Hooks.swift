@@ -19,11 +19,11 @@ extension Store {
   /// The oldest ones above `after`.
   public func pendingHooks(after: Int64, limit: Int) async throws(StoreError) -> [PendingHook] {
     try await read { db in
-      let statement = try db.cachedStatement(
-        sql: "SELECT id, job, kind, payload FROM hook WHERE id > ? ORDER BY id LIMIT ?")
-      return try Row.fetchAll(statement, arguments: [after, limit]).map { row in
-        var reader = RowReader(row)
-        return PendingHook(
+      try db.rows("SELECT id, job, kind, payload FROM hook WHERE id > ? ORDER BY id LIMIT ?") { bind in
+        bind(after)
+        bind(limit)
+      } read: { reader in
+        PendingHook(
           id: try reader.int64(), job: JobID(try reader.int64()), kind: try reader.word(), payload: try reader.text())
       }
     }

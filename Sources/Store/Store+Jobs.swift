@@ -10,7 +10,11 @@ extension Store {
   /// The job that was added with this key; `nil` where there is none.
   public func job(key: String) async throws(StoreError) -> JobRecord? {
     try await read { db in
-      try JobRecord.fetchAll(db, "FROM job INDEXED BY job_key WHERE key = ?", [key]).first
+      try db.row("SELECT \(JobRecord.columns) FROM job INDEXED BY job_key WHERE key = ?") { bind in
+        bind(key)
+      } read: {
+        try JobRecord(&$0)
+      }
     }
   }
 
@@ -34,7 +38,7 @@ extension Store {
   ) async throws(StoreError) -> [JobRecord] {
     try await read { db in
       let page = JobPageQuery(state: state, batch: batch, after: after, limit: limit)
-      return try JobRecord.fetchAll(db, page.sql, page.arguments)
+      return try db.rows("SELECT \(JobRecord.columns) \(page.sql)", page.bind) { try JobRecord(&$0) }
     }
   }
 
@@ -48,15 +52,19 @@ extension Store {
       switch selector {
       case .ids(let ids):
         let wanted = Set(ids).filter { id in after.map { id > $0 } ?? true }.sorted()
-        let statement = try db.cachedStatement(sql: "SELECT 1 FROM job WHERE id = ?")
-        let stored = try wanted.lazy.filter { try Int64.fetchOne(statement, arguments: [$0.rawValue]) != nil }
+        let stored = try wanted.lazy.filter { id in
+          try db.row("SELECT 1 FROM job WHERE id = ?") { bind in
+            bind(id.rawValue)
+          } read: { _ in
+            true
+          } ?? false
+        }
         return Array(stored.prefix(limit))
       case .batch(let name): query = JobPageQuery(batch: name, after: after, limit: limit)
       case .state(let state): query = JobPageQuery(state: state, after: after, limit: limit)
       case .all: query = JobPageQuery(after: after, limit: limit)
       }
-      let statement = try db.cachedStatement(sql: "SELECT id \(query.sql)")
-      return try Int64.fetchAll(statement, arguments: query.arguments).map(JobID.init(rawValue:))
+      return try db.rows("SELECT id \(query.sql)", query.bind) { JobID(try $0.int64()) }
     }
   }
 
@@ -84,47 +92,42 @@ struct JobPageQuery {
     return "FROM job \(index) WHERE \(condition) id > ? ORDER BY id LIMIT ?"
   }
 
-  var arguments: StatementArguments {
-    var arguments: StatementArguments = []
-    if let batch { arguments += [batch] }
-    if let state { arguments += [state.rawValue] }
-    return arguments + [after?.rawValue ?? 0, limit]
+  func bind(_ bind: inout Binder) {
+    if let batch { bind(batch) }
+    if let state { bind(state.rawValue) }
+    bind(after?.rawValue ?? 0)
+    bind(limit)
   }
 }
 
 extension JobRecord {
   static func fetch(_ db: Database, id: JobID) throws -> JobRecord? {
-    try fetchAll(db, "FROM job WHERE id = ?", [id.rawValue]).first
-  }
-
-  static func fetchAll(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [JobRecord] {
-    let rows = try Row.fetchCursor(db.cachedStatement(sql: "SELECT \(columns) \(sql)"), arguments: arguments)
-    var records: [JobRecord] = []
-    while let row = try rows.next() { records.append(try JobRecord(row: row)) }
-    return records
+    try db.row("SELECT \(columns) FROM job WHERE id = ?") { bind in
+      bind(id.rawValue)
+    } read: {
+      try JobRecord(&$0)
+    }
   }
 }
 
 extension Attempt {
   static func fetchNewest(_ db: Database, job: JobID, limit: Int) throws -> [Attempt] {
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT number, started_at, ended_at, outcome, resumed_from, bytes_received, http_status,
-          remote_address, network_protocol, timings, error_code, error_message, error_status, error_transient
-        FROM attempt WHERE job = ? ORDER BY number DESC LIMIT ?
-        """)
-    let rows = try Row.fetchCursor(statement, arguments: [job.rawValue, limit])
-    var attempts: [Attempt] = []
-    while let row = try rows.next() {
-      var reader = RowReader(row)
+    let sql = """
+      SELECT number, started_at, ended_at, outcome, resumed_from, bytes_received, http_status,
+        remote_address, network_protocol, timings, error_code, error_message, error_status, error_transient
+      FROM attempt WHERE job = ? ORDER BY number DESC LIMIT ?
+      """
+    let attempts = try db.rows(sql) { bind in
+      bind(job.rawValue)
+      bind(limit)
+    } read: { reader in
       reader.subject = "an attempt of job \(job)"
-      attempts.append(
-        Attempt(
-          number: try reader.int(), startedAt: try reader.date(), endedAt: try reader.optionalDate(),
-          outcome: try reader.optionalWord(), resumedFrom: try reader.int64(),
-          bytesReceived: try reader.int64(), httpStatus: try reader.optionalInt64().map(Int.init),
-          remoteAddress: try reader.optionalText(), networkProtocol: try reader.optionalText(),
-          timings: try reader.optionalJSON(), error: try reader.failure()))
+      return Attempt(
+        number: try reader.int(), startedAt: try reader.date(), endedAt: try reader.optionalDate(),
+        outcome: try reader.optionalWord(), resumedFrom: try reader.int64(),
+        bytesReceived: try reader.int64(), httpStatus: try reader.optionalInt64().map(Int.init),
+        remoteAddress: try reader.optionalText(), networkProtocol: try reader.optionalText(),
+        timings: try reader.optionalJSON(), error: try reader.failure())
     }
     return attempts.reversed()
   }

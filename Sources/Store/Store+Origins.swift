@@ -32,21 +32,15 @@ extension Store {
   /// The origins that have failures or are blocked, in the order of their names.
   public func origins() async throws(StoreError) -> [OriginState] {
     try await read { db in
-      let rows = try Row.fetchCursor(
-        db.cachedStatement(
-          sql: """
-            SELECT name, failures, blocked_until, updated_at FROM origin INDEXED BY origin_troubled
-            WHERE failures > 0 OR blocked_until IS NOT NULL ORDER BY name
-            """))
-      var origins: [OriginState] = []
-      while let row = try rows.next() {
-        var reader = RowReader(row)
-        origins.append(
-          OriginState(
-            name: try reader.text(), failures: try reader.int(), blockedUntil: try reader.optionalDate(),
-            updatedAt: try reader.date()))
+      let sql = """
+        SELECT name, failures, blocked_until, updated_at FROM origin INDEXED BY origin_troubled
+        WHERE failures > 0 OR blocked_until IS NOT NULL ORDER BY name
+        """
+      return try db.rows(sql) { reader in
+        OriginState(
+          name: try reader.text(), failures: try reader.int(), blockedUntil: try reader.optionalDate(),
+          updatedAt: try reader.date())
       }
-      return origins
     }
   }
 }

@@ -65,36 +65,55 @@ extension Store {
   /// - Throws: `invalid` for an event that does not end an attempt.
   @discardableResult
   public func settle(_ settlement: Settlement, at now: Date) async throws(StoreError) -> Bool {
-    let timings: String?
+    try await settle([settlement], claiming: [], at: now).settled.first ?? false
+  }
+
+  /// Ends attempts and lets others begin, all in one transaction: slots that become free are taken at once.
+  /// - Returns: for each settlement, in order, whether the job was still running under that fence, else nothing was
+  ///   changed; and the claimed jobs as `claim` answers them.
+  /// - Throws: `invalid` for an event that does not end an attempt. Nothing was changed then.
+  public func settle(
+    _ settlements: [Settlement], claiming ids: [JobID], at now: Date
+  ) async throws(StoreError) -> (settled: [Bool], claimed: [JobRecord]) {
+    let timings: [String?]
     do {
-      timings = try settlement.attempt.timings.map {
-        String(decoding: try WireCoding.encoder().encode($0), as: UTF8.self)
-      }
+      timings = try settlements.map { settlement in try settlement.attempt.timings?.json() }
     } catch {
       throw StoreError(error, path: path)
     }
-    return try await queue.run(weight: 3) { transaction in
-      try transaction.settle(settlement, timings: timings, at: now)
+    return try await queue.run(weight: settlements.count * 3 + ids.count * 2) { transaction in
+      var settled: [Bool] = []
+      for (settlement, timings) in zip(settlements, timings) {
+        settled.append(try transaction.settle(settlement, timings: timings, at: now))
+      }
+      return (settled, try ids.compactMap { id in try transaction.claim(id, at: now) })
     }
+  }
+}
+
+extension Attempt.Timings {
+  fileprivate func json() throws -> String {
+    String(decoding: try WireCoding.encoder().encode(self), as: UTF8.self)
   }
 }
 
 extension Transaction {
   fileprivate mutating func settle(_ settlement: Settlement, timings: String?, at now: Date) throws -> Bool {
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT attempt, attempt_number, crashes, retry_delay,
-          error_code, error_message, error_status, error_transient
-        FROM job WHERE id = ? AND fence = ? AND state = 'running'
-        """)
     let id = settlement.id
-    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue, settlement.fence]) else {
-      return false
+    let sql = """
+      SELECT attempt, attempt_number, crashes, retry_delay,
+        error_code, error_message, error_status, error_transient
+      FROM job WHERE id = ? AND fence = ? AND state = 'running'
+      """
+    let found = try db.row(sql) { bind in
+      bind(id.rawValue)
+      bind(settlement.fence)
+    } read: { reader in
+      SettledJob(
+        attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
+        retryDelay: try reader.int64(), error: try reader.failure())
     }
-    var reader = RowReader(row)
-    var job = SettledJob(
-      attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
-      retryDelay: try reader.int64(), error: try reader.failure())
+    guard var job = found else { return false }
     try job.apply(settlement, at: now)
     try noteLeftovers(settlement, to: job.state, at: now)
     try update(id, to: job, now: now)
@@ -106,38 +125,54 @@ extension Transaction {
   }
 
   private func update(_ id: JobID, to job: SettledJob, now: Date) throws {
-    let data: Data? = if case .set(let data) = job.resumeData { data } else { nil }
-    try run(
+    try db.run(
       """
       UPDATE job SET state = ?, bytes_done = ?, bytes_total = ?, attempt = ?, crashes = ?, retry_at = ?,
         retry_delay = ?, finished_at = ?, resume_data = CASE WHEN ? THEN resume_data ELSE ? END,
+        finishing_device = CASE WHEN ?11 THEN NULL ELSE finishing_device END,
+        finishing_inode = CASE WHEN ?11 THEN NULL ELSE finishing_inode END,
         error_code = ?, error_message = ?, error_status = ?, error_transient = ?
       WHERE id = ?
-      """,
-      [
-        job.state.rawValue, job.bytesDone, job.bytesTotal, job.attempt, job.crashes,
-        job.retryAt?.milliseconds,
-        job.retryDelay, job.state.isFinal ? now.milliseconds : nil, job.resumeData == .keep, data,
-      ] + job.error.columns + [id.rawValue])
-    if job.resumeData == .clear {
-      try run("UPDATE job SET finishing_device = NULL, finishing_inode = NULL WHERE id = ?", [id.rawValue])
+      """
+    ) { bind in
+      bind(job.state.rawValue)
+      bind(job.bytesDone)
+      bind(job.bytesTotal)
+      bind(job.attempt)
+      bind(job.crashes)
+      bind(job.retryAt?.milliseconds)
+      bind(job.retryDelay)
+      bind(job.state.isFinal ? now.milliseconds : nil)
+      bind(job.resumeData == .keep)
+      if case .set(let data) = job.resumeData { bind(data) } else { bind.null() }
+      bind(job.resumeData == .clear)
+      bind(job.error)
+      bind(id.rawValue)
     }
   }
 
   private func end(_ settlement: Settlement, number: Int, timings: String?, now: Date) throws {
     let end = settlement.attempt
-    try run(
+    try db.run(
       """
       UPDATE attempt SET ended_at = ?, outcome = ?, resumed_from = ?, bytes_received = ?, http_status = ?,
         remote_address = ?, network_protocol = ?, timings = ?,
         error_code = ?, error_message = ?, error_status = ?, error_transient = ?
       WHERE job = ? AND number = ?
-      """,
-      [
-        end.isEndUnknown || settlement.crashed ? nil : now.milliseconds, end.outcome?.rawValue, end.resumedFrom,
-        end.bytesReceived,
-        end.httpStatus, end.remoteAddress, end.networkProtocol, timings,
-      ] + end.error.columns + [settlement.id.rawValue, number])
+      """
+    ) { bind in
+      bind(end.isEndUnknown || settlement.crashed ? nil : now.milliseconds)
+      bind(end.outcome?.rawValue)
+      bind(end.resumedFrom)
+      bind(end.bytesReceived)
+      bind(end.httpStatus)
+      bind(end.remoteAddress)
+      bind(end.networkProtocol)
+      bind(timings)
+      bind(end.error)
+      bind(settlement.id.rawValue)
+      bind(number)
+    }
   }
 }
 

@@ -6,14 +6,13 @@ extension Store {
   /// not.
   public func spools() async throws(StoreError) -> [String: Bool] {
     try await read { db in
-      let rows = try Row.fetchCursor(
-        db, sql: "SELECT spool, state FROM job INDEXED BY job_spool WHERE spool IS NOT NULL")
       var spools: [String: Bool] = [:]
-      while let row = try rows.next() {
-        var reader = RowReader(row)
+      try db.each("SELECT spool, state FROM job INDEXED BY job_spool WHERE spool IS NOT NULL") { _ in
+      } body: { reader in
         let token = try reader.text()
         let state: JobState = try reader.word()
         spools[token] = state != .completed && state != .cancelled
+        return true
       }
       return spools
     }

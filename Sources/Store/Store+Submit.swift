@@ -88,28 +88,47 @@ private struct Insertion {
   private func insertRow(
     _ spec: JobSpec, state: JobState, origin: Int64, options: String?, follows: JobID?, _ transaction: Transaction
   ) throws {
-    try transaction.run(
+    try transaction.db.run(
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
         create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
         max_attempts, connect_timeout, stall_timeout, part_token, created_at,
         follows, spool)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """,
-      [
-        spec.kind.rawValue, state.rawValue, spec.source, spec.destination, origin, spec.credentials?.username,
-        spec.credentials?.password, spec.replace, spec.createDirectories, spec.nameFromResponse,
-        spec.checksum,
-        options, spec.batch, spec.key, spec.priority, spec.limitRate, spec.maxAttempts, spec.connectTimeout,
-        spec.stallTimeout, randomToken(), now.milliseconds, follows?.rawValue, spec.spool,
-      ])
+      """
+    ) { bind in
+      bind(spec.kind.rawValue)
+      bind(state.rawValue)
+      bind(spec.source)
+      bind(spec.destination)
+      bind(origin)
+      bind(spec.credentials?.username)
+      bind(spec.credentials?.password)
+      bind(spec.replace)
+      bind(spec.createDirectories)
+      bind(spec.nameFromResponse)
+      bind(spec.checksum)
+      bind(options)
+      bind(spec.batch)
+      bind(spec.key)
+      bind(spec.priority)
+      bind(spec.limitRate)
+      bind(spec.maxAttempts)
+      bind(spec.connectTimeout)
+      bind(spec.stallTimeout)
+      bind(randomToken())
+      bind(now.milliseconds)
+      bind(follows?.rawValue)
+      bind(spec.spool)
+    }
   }
 
   private static func submission(key: String, _ db: Database) throws -> Submission? {
-    let statement = try db.cachedStatement(sql: "SELECT id, state FROM job WHERE key = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [key]) else { return nil }
-    var reader = RowReader(row)
-    return Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+    try db.row("SELECT id, state FROM job WHERE key = ?") { bind in
+      bind(key)
+    } read: { reader in
+      Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+    }
   }
 
   private mutating func originID(_ name: String, _ transaction: Transaction) throws -> Int64 {

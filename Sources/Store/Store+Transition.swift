@@ -58,12 +58,12 @@ extension Store {
 extension Transaction {
   /// - Throws: `notFound`, and `busy` where the job is running.
   fileprivate func idleState(of id: JobID) throws -> JobState {
-    let statement = try db.cachedStatement(sql: "SELECT state FROM job WHERE id = ?")
-    guard let row = try Row.fetchOne(statement, arguments: [id.rawValue]) else {
-      throw StoreError.notFound(id)
+    let found: JobState? = try db.row("SELECT state FROM job WHERE id = ?") { bind in
+      bind(id.rawValue)
+    } read: {
+      try $0.word()
     }
-    var reader = RowReader(row)
-    let state: JobState = try reader.word()
+    guard let state = found else { throw StoreError.notFound(id) }
     guard state != .running else { throw StoreError.busy(id) }
     return state
   }

@@ -74,6 +74,9 @@ public final class Store: Sendable {
     try? pool.close()
   }
 
+  /// Closes idle readers and empties caches, without waiting for anybody.
+  public func releaseMemory() { pool.releaseMemoryEventually() }
+
   /// Reads a consistent state, beside the writing.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value

@@ -28,19 +28,23 @@ struct Transaction {
     reason: String? = nil,
     error: JobFailure? = nil
   ) throws {
-    let facts: StatementArguments = [
-      job.rawValue, at.milliseconds, kind.rawValue, from?.rawValue, to?.rawValue, reason,
-    ]
-    if error == nil {
-      try run(
-        "INSERT INTO event (job, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?)", facts)
-    } else {
-      try run(
-        """
-        INSERT INTO event (job, at, kind, from_state, to_state, reason,
-          error_code, error_message, error_status, error_transient)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """, facts + error.columns)
+    // Most events tell no error: four columns less to bind.
+    let sql =
+      error == nil
+      ? "INSERT INTO event (job, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?)"
+      : """
+      INSERT INTO event (job, at, kind, from_state, to_state, reason,
+        error_code, error_message, error_status, error_transient)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """
+    try db.run(sql) { bind in
+      bind(job.rawValue)
+      bind(at.milliseconds)
+      bind(kind.rawValue)
+      bind(from?.rawValue)
+      bind(to?.rawValue)
+      bind(reason)
+      if error != nil { bind(error) }
     }
     events.append(
       Event(

@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import Glibc
 import Synchronization
 import TransferAPI
 
@@ -12,6 +13,7 @@ import TransferAPI
 final class WriteQueue: Sendable {
   /// How much work one transaction takes up, in rows or so: about 10 ms.
   static let groupWeight = 1000
+  static let gatheringMicroseconds: UInt32 = 1000
 
   private let pool: DatabasePool
   private let path: String
@@ -102,9 +104,14 @@ final class WriteQueue: Sendable {
     if !isAccepted { operation.refuse(.closed) }
   }
 
-  /// On the writing thread: one transaction after the other, until nobody waits.
+  /// On the writing thread: one transaction after the other, until nobody waits. Where several wait at a time, more are on
+  /// their way: they are waited for a moment, for a transaction costs as much as several operations. An operation that
+  /// comes alone is never kept waiting.
   private func write(_ db: Database) {
-    while let group = nextGroup() { commit(group, db) }
+    while let group = nextGroup() {
+      commit(group, db)
+      if group.count > 1 { usleep(Self.gatheringMicroseconds) }
+    }
   }
 
   private func nextGroup() -> [Operation]? {
@@ -149,7 +156,7 @@ final class WriteQueue: Sendable {
     _ operation: Operation, alone: Bool, in transaction: inout Transaction
   ) throws -> Performed {
     let events = transaction.events.count
-    if !alone { try transaction.run("SAVEPOINT operation", []) }
+    if !alone { try transaction.db.run("SAVEPOINT operation") }
     let performed = operation.perform(&transaction)
     if let error = performed.error {
       transaction.events.removeSubrange(events...)
@@ -162,9 +169,9 @@ final class WriteQueue: Sendable {
         try transaction.db.rollback()
         return performed
       }
-      try transaction.run("ROLLBACK TO operation", [])
+      try transaction.db.run("ROLLBACK TO operation")
     }
-    if !alone { try transaction.run("RELEASE operation", []) }
+    if !alone { try transaction.db.run("RELEASE operation") }
     return performed
   }
 }

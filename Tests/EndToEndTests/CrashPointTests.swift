@@ -59,7 +59,7 @@ import Testing
     switch point {
     case .makingThePartFile:
       return try await Interception(
-        daemon, calls: "rename,renameat", paths: [daemon.downloads], doing: "signal=KILL")
+        daemon, calls: "openat", paths: [daemon.downloads], doing: "signal=KILL")
     case .firstRecord, .recordOfRename:
       return try await Interception(daemon, calls: sync, paths: [log], doing: "signal=KILL")
     case .synchronizing:

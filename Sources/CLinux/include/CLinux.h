@@ -4,8 +4,15 @@
 
 #include <stdint.h>
 
-/// statx(2) of an open descriptor: nanoseconds of birth since 1970, or 0 where the file system does not keep it.
-int64_t linux_birth_time(int descriptor);
+/// Which file: device and inode as in stat(2), and nanoseconds of birth since 1970, 0 where the file system keeps none.
+struct linux_identity {
+  uint64_t device;
+  uint64_t inode;
+  int64_t birth;
+};
+
+/// statx(2) of an open descriptor; -1 and errno where it fails.
+int linux_identify(int descriptor, struct linux_identity *identity);
 
 /// renameat2(2) with RENAME_NOREPLACE: -1 and EEXIST where the new name is taken.
 int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name);
@@ -19,5 +26,9 @@ void linux_name_thread(const char *name);
 /// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
 int linux_forbid_dumps(void);
 
-/// memfd_create(2) with MFD_CLOEXEC.
+/// Gives memory that was freed, but kept for later, back to the system (malloc_trim(3)), and takes the program's own code
+/// out of its resident set (madvise(2) MADV_DONTNEED of what can be read from the file again). What is needed comes
+/// back by itself, from the page cache.
+void linux_return_memory(void);
+/// memfd_create(2), closed at exec: a file that is in memory only; -1 and errno where it fails.
 int linux_memory_file(const char *name);

@@ -18,7 +18,7 @@ enum CurlError {
     case CURLE_UNSUPPORTED_PROTOCOL: return .response(.malformed("not an HTTP/1 or HTTP/2 answer"))
     case CURLE_URL_MALFORMAT: return .invalidURL(host, reason: text)
     case CURLE_COULDNT_RESOLVE_HOST: return .connection(.nameNotResolved(host: host))
-    case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return .connection(.proxy(text))
+    case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return .connection(.proxy(.broken(proxy: host, reason: text)))
     case CURLE_COULDNT_CONNECT:
       let reason = systemError == 0 ? text : String(cString: strerror(systemError))
       return .connection(.refused(host: host, reason: reason))

@@ -1,4 +1,5 @@
 import CCurl
+import FoundationEssentials
 
 /// One libcurl easy handle and the lists it borrows. Lives on the transfer loop's thread.
 final class EasyHandle {
@@ -51,12 +52,34 @@ final class EasyHandle {
     check(transfer_setopt_pointer(pointer, option, value), option)
   }
 
+  /// Takes a string option's default away.
+  func clear(_ option: CURLoption) {
+    check(transfer_setopt_string(pointer, option, nil), option)
+  }
+
+  /// libcurl copies the bytes.
+  func set(_ option: CURLoption, blob bytes: Data) {
+    bytes.withUnsafeBytes { check(transfer_setopt_blob(pointer, option, $0.baseAddress, $0.count), option) }
+  }
+
   func set(_ option: CURLoption, _ callback: @escaping transfer_data_callback) {
     check(transfer_setopt_data_callback(pointer, option, callback), option)
   }
 
+  func setReady(_ callback: @escaping transfer_ready_callback) {
+    check(transfer_setopt_ready_callback(pointer, callback), CURLOPT_PREREQFUNCTION)
+  }
+
   func setSeek(_ callback: @escaping transfer_seek_callback) {
     check(transfer_setopt_seek_callback(pointer, callback), CURLOPT_SEEKFUNCTION)
+  }
+
+  func setProgress(_ callback: @escaping transfer_progress_callback) {
+    check(transfer_setopt_progress_callback(pointer, callback), CURLOPT_XFERINFOFUNCTION)
+  }
+
+  func setHostKeyCheck(_ callback: @escaping transfer_host_key_callback) {
+    check(transfer_setopt_host_key_callback(pointer, callback), CURLOPT_SSH_HOSTKEYFUNCTION)
   }
 
   /// The list is kept until the handle is reset: libcurl does not copy it.

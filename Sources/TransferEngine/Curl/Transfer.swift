@@ -7,16 +7,20 @@ final class Transfer {
   let id: TransferID
   let handle: EasyHandle
   let continuation: CheckedContinuation<TransferOutcome, Never>
-  private let request: WireRequest
-  private let receiver: any TransferReceiver
+  let request: WireRequest
+  let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
-  private var verdict = HeadVerdict.takeBody
+  var verdict = HeadVerdict.takeBody
+  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  private var isHeadHeld = false
   private var droppedBytes = 0
   /// The receiver's own error, which says more than libcurl's "write error".
-  private var failure: TransferError?
-  private var isStopped = false
-  private var reader: (any BodyReading)?
+  var failure: TransferError?
+  var isStopped = false
+  var reader: (any BodyReading)?
+  /// What a transfer by another protocol than HTTP keeps.
+  var remote: RemoteTransferState?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -42,12 +46,11 @@ final class Transfer {
     handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
-    handle.set(CURLOPT_PROTOCOLS_STR, "http,https")
+    handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-    handle.set(CURLOPT_PROXY, "")  // no proxy from the environment unless configured
+    try configureProxy()
     handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
-    handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
@@ -58,17 +61,14 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let file = request.certificateAuthorityFile { handle.set(CURLOPT_CAINFO, file) }
     if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
-    if let credentials = request.credentials {
-      handle.set(CURLOPT_HTTPAUTH, 1)  // CURLAUTH_BASIC
-      handle.set(CURLOPT_USERNAME, credentials.username)
-      handle.set(CURLOPT_PASSWORD, credentials.password)
-    }
+    configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    try configureTrust(context)
+    if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
     // Left alone, libcurl asks with `Expect: 100-continue` before a long body, and asks again without after a 417.
     handle.set(
@@ -116,7 +116,9 @@ final class Transfer {
   func close() { reader?.close() }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
+    if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle)
+    if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -124,6 +126,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)
@@ -134,6 +137,7 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count
     case .interim(let head):
@@ -144,21 +148,32 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
-      do throws(TransferError) {
-        verdict = try receiver.receive(head)
-      } catch {
-        failure = error
+      if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
+        failure = refusal
         return -1
       }
-      if case .stop = verdict {
-        isStopped = true
-        return -1
-      }
-      return line.count
+      isHeadHeld = mayBeChallenge(head)
+      return isHeadHeld || deliver(head) ? line.count : -1
     }
   }
 
+  /// False where the transfer must end.
+  private func deliver(_ head: ResponseHead) -> Bool {
+    isHeadHeld = false
+    do throws(TransferError) {
+      verdict = try receiver.receive(head)
+    } catch {
+      failure = error
+      return false
+    }
+    if case .stop = verdict { isStopped = true }
+    return !isStopped
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    if isHeadHeld, let head, !deliver(head) { return -1 }
+    if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
     guard case .takeBody = verdict else {
       droppedBytes += bytes.count
       guard droppedBytes <= Self.maximumDroppedBytes else {

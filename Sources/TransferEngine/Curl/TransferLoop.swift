@@ -40,6 +40,7 @@ actor TransferLoop {
         start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), continuation))
       }
     } onCancel: {
+      id.cancel()
       Task { await self.cancel(id) }
     }
   }

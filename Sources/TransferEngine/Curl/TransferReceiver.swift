@@ -4,11 +4,15 @@ protocol TransferReceiver: AnyObject, Sendable {
   func receive(interim head: ResponseHead)
   /// The final response's head. An error ends the transfer with it.
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict
+  /// What is known of a file that comes by another protocol than HTTP; once, before its bytes. An error ends the transfer
+  /// with it.
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict
   /// Body bytes, in order. An error ends the transfer with it. After `.pause` the same bytes come again.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict
 }
 
 extension TransferReceiver {
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
   func receive(interim head: ResponseHead) {}
 }
 

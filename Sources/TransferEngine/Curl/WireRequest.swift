@@ -9,13 +9,13 @@ struct WireRequest: Sendable {
   var method: HTTPRequest.Method
   var headers: HTTPFields
   var body: RequestBody?
+  var credential: HTTPCredential?
   /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
   var upload: UploadBody?
   /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
   var expectsContinue = false
   /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
   var needsFreshConnection = false
-  var credentials: Credentials?
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration
@@ -24,12 +24,24 @@ struct WireRequest: Sendable {
   /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
   var limitRate: Int64?
   var unixSocketPath: String?
-  /// A CA bundle instead of the system's.
+  /// `nil`: none, whatever the environment says.
+  var proxy: ProxyServer?
+  /// What the TLS handshake with an https proxy must prove.
+  var proxyTrust: Result<TrustPolicy, TransferError> = .success(.system)
+  /// A CA bundle instead of the system's, where `trust` asks for the session's authorities.
   var certificateAuthorityFile: String?
+  /// What the TLS handshake must prove, or why that cannot be said: the transfer fails with it.
+  var trust: Result<TrustPolicy, TransferError> = .success(.system)
+  var minimumTLSVersion = TLSVersion.v1_2
+  /// Shown to a server that asks for one.
+  var clientIdentity: ClientIdentity?
   /// 100 K of response head in all, interim responses included, is plenty; more is an attack.
   var maximumHeadBytes = 256 * 1024
   /// Interim (1xx) answers are counted by this.
   var maximumInterimResponses = 200
+
+  /// What the protocols other than HTTP need; `nil` for http and https.
+  var remote: RemoteOptions?
 
   /// libcurl 7.88 reads what the socket holds, up to 100 buffers of it, before it looks at the rate limit: with a limit the
   /// buffer is so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): not below 1024).

@@ -12,6 +12,8 @@ public enum RequestEvent: Sendable {
   /// An attempt's request, adapted, is about to be sent.
   case send(TransferRequest)
   case redirect(from: RequestURL, to: RequestURL)
+  /// The first request of the session to a host whose word is taken unproved (`DisabledTrustEvaluator`).
+  case skipServerTrust(host: String)
   case receiveHead(ResponseHead)
   /// The stored bytes could not be gone on from that way; the next rung is tried.
   case refuseToResume(reason: String)

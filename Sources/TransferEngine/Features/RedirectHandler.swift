@@ -44,7 +44,7 @@ enum RedirectRule {
 
   /// Fields that say nothing about the user and may go to another origin. All others stay behind: libcurl would
   /// carry cookies and custom fields along.
-  private static let harmless: Set<HTTPField.Name> = [
+  static let harmless: Set<HTTPField.Name> = [
     .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
   ]
 
@@ -62,6 +62,9 @@ enum RedirectRule {
     } catch {
       throw .redirect(.refused(to: "an unreadable address", reason: "\(error)"))
     }
+    guard target.isHTTP else {
+      throw .redirect(.refused(to: "\(target.scheme):…", reason: "only http and https are followed"))
+    }
     if request.url.scheme == "https", target.scheme != "https" {
       throw .redirect(.refused(to: target.origin, reason: "it would leave https"))
     }
@@ -76,6 +79,8 @@ enum RedirectRule {
     if target.origin != request.url.origin {
       next.headers = HTTPFields(request.headers.filter { harmless.contains($0.name) })
       next.credentials = nil
+      next.credential = nil
+      next.hasLeftOrigin = true
     }
     // Userinfo in a Location is the server's idea, not the user's: it is dropped by RequestURL and not used.
     return next

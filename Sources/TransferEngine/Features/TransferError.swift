@@ -22,6 +22,9 @@ public enum TransferError: Error, Sendable {
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
+  case serverTrust(ServerTrustFailure)
+  /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
+  case remote(RemoteFailure)
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -31,7 +34,7 @@ public enum TransferError: Error, Sendable {
     case nameNotResolved(host: String)
     case refused(host: String, reason: String)
     case tls(host: String, reason: String, isTransient: Bool)
-    case proxy(String)
+    case proxy(ProxyFailure)
     /// No connection within the connect timeout.
     case timedOut(host: String)
     /// Connected, but no progress for the stall timeout.
@@ -101,13 +104,15 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification: false
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
     case .source(let failure): failure.isTransient
     case .upload(let failure): failure.isTransient
     case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
+    case .connection(.proxy(let failure)): failure.isTransient
     case .connection: true
     case .response(let failure): failure.isTransient
+    case .remote(let failure): failure.isTransient
     case .file(.diskFull), .file(.io): true
     case .file: false
     case .hook(.journal, _): true
@@ -120,6 +125,7 @@ extension TransferError {
   public var isConnectionFailure: Bool {
     switch self {
     case .connection(.nameNotResolved), .connection(.refused), .connection(.timedOut): true
+    case .connection(.proxy(.nameNotResolved)), .connection(.proxy(.unreachable)): true
     default: false
     }
   }
@@ -149,7 +155,9 @@ extension TransferError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidURL(let url, let reason): "cannot use the URL \"\(url)\": \(reason)"
-    case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not supported; use http or https"
+    case .unsupportedScheme("file"): "file: URLs are not read, unless the session allows it (allowsFileURLs)"
+    case .unsupportedScheme(let scheme):
+      "the scheme \"\(scheme)\" is not supported; use http, https, ftp, ftps, ftpes, sftp or scp"
     case .cancelled: "cancelled"
     case .connection(let failure): failure.description
     case .response(let failure): failure.description
@@ -161,6 +169,8 @@ extension TransferError: CustomStringConvertible {
     case .parameters(let failure): failure.description
     case .multipart(let failure): failure.description
     case .serialization(let failure): failure.description
+    case .serverTrust(let failure): failure.description
+    case .remote(let failure): failure.description
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }
@@ -173,7 +183,7 @@ extension TransferError.ConnectionFailure: CustomStringConvertible {
     case .nameNotResolved(let host): "cannot find the host \(host)"
     case .refused(let host, let reason): "cannot connect to \(host): \(reason)"
     case .tls(let host, let reason, _): "cannot talk TLS with \(host): \(reason)"
-    case .proxy(let reason): "cannot go through the proxy: \(reason)"
+    case .proxy(let failure): failure.description
     case .timedOut(let host): "cannot connect to \(host): no answer in time"
     case .stalled: "the transfer stalled: no progress within the stall timeout"
     case .broken(let reason): "the connection broke: \(reason)"

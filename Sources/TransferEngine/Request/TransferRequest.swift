@@ -7,13 +7,21 @@ public struct TransferRequest: Sendable {
   /// Added to the session's default fields; equal names replace them.
   public var headers: HTTPFields
   public var body: RequestBody?
-  /// Sent to the URL's origin only, by HTTP's Basic scheme.
+  /// Sent to the URL's origin only; over HTTP by the Basic scheme.
   public var credentials: Credentials?
+  /// Comes before `credentials` over HTTP. Sent to the URL's origin only.
+  public var credential: HTTPCredential?
   public var connectTimeout: Duration
   /// Without progress for this long the attempt has stalled; `nil` waits for ever.
   public var stallTimeout: Duration?
   /// Bytes a second; `nil`: no limit.
   public var limitRate: Int64?
+  /// A redirect led to another origin than the one the user named: the session's own fields may not be for this one.
+  var hasLeftOrigin = false
+  /// For `ftp:` URLs; `nil`: the session's.
+  public var ftpSecurity: FTPSecurity?
+  /// For `sftp:` and `scp:` URLs; `nil`: the session's.
+  public var ssh: SSHConfiguration?
 
   public init(
     url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,

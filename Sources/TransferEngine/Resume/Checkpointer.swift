@@ -5,7 +5,7 @@ import Synchronization
 final class Checkpointer: Sendable {
   private let state = Mutex(State())
   private let journal: (any DownloadJournal)?
-  private let loop: TransferLoop
+  private let loop: any TransferPerformer
   private let id: TransferID
 
   private struct State {
@@ -18,7 +18,7 @@ final class Checkpointer: Sendable {
     var isFinished = false
   }
 
-  init(journal: (any DownloadJournal)?, loop: TransferLoop, id: TransferID) {
+  init(journal: (any DownloadJournal)?, loop: any TransferPerformer, id: TransferID) {
     self.journal = journal
     self.loop = loop
     self.id = id

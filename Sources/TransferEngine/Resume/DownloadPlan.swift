@@ -18,6 +18,15 @@ struct DownloadPlan: Sendable {
       ? head.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string
         ?? destination.name
       : destination.name
+    return try finalName(name, in: directory)
+  }
+
+  /// The name the file gets where no response could name it.
+  func finalName(in directory: Directory) throws(TransferError) -> String {
+    try finalName(destination.name, in: directory)
+  }
+
+  private func finalName(_ name: String, in directory: Directory) throws(TransferError) -> String {
     if !options.contains(.removePreviousFile), directory.contains(name) {
       throw .file(.destinationExists(destination.directory + "/" + name))
     }

@@ -13,7 +13,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     case none
     case redirect(ResponseHead)
     /// The body was wanted; whether all of it came is for the pipeline to compare.
-    case body(ResponseHead)
+    case body
     case alreadyComplete(ResponseHead)
     case nextRung(reason: String)
     /// The body is encoded though identity was asked for: ask again, and decode (or not).
@@ -98,7 +98,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       retryAfter: retryAfter)
     switch decision {
     case .append(let overlap, let total):
-      return try beginAppending(head, overlap: overlap, total: total)
+      return try beginAppending(overlap: overlap, total: total)
     case .startOver(let total):
       return try beginOver(head, total: total)
     case .alreadyComplete:
@@ -118,8 +118,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// A status that ends the attempt, once its short body has been read past.
   private(set) var refusal: TransferError?
 
-  private func beginAppending(_ head: ResponseHead, overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict
-  {
+  private func beginAppending(overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict {
     guard part != nil, let stored else { throw .response(.unrequestedPartialContent) }
     finalName = stored.partialFile.finalName
     offset = question.start
@@ -133,7 +132,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     data.bootID = BootID.current
     data.totalBytes = total
     shared.withLock { $0.resumeData = data }
-    ending = .body(head)
+    ending = .body
     progressed(question.bytesOnDisk, total)
     return .takeBody
   }
@@ -143,21 +142,28 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       ending = .encoded(decode: decode)
       return .stop
     }
-    let name = try plan.finalName(for: head, in: directory)
+    let declared = DeclaredDigests.of(head)
+    // An encoded body is of no version that a Range could be asked of.
+    let isResumable = head.contentCoding == nil
+    return try beginFile(
+      named: try plan.finalName(for: head, in: directory), isResumable ? Validators(of: head) : Validators(), declared,
+      isResumable: isResumable, total: total)
+  }
+
+  /// A fresh part file, and the resume data that speaks of it.
+  private func beginFile(
+    named name: String, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool, total: Int64?
+  ) throws(TransferError) -> HeadVerdict {
     finalName = name
     try checkSpace(for: total, onDisk: 0)
     let part = try PartialFile.create(in: directory, name: plan.partialName)
     self.part = part
     self.total = total
     offset = 0
-    let declared = DeclaredDigests.of(head)
     let algorithms = Set((plan.expectedDigests + declared).map(\.algorithm))
     if !algorithms.isEmpty { digester = Digester(algorithms) }
-    // An encoded body is of no version that a Range could be asked of.
-    let isResumable = head.contentCoding == nil
     var data = ResumeData(
-      url: plan.request.url.string, validators: isResumable ? Validators(of: head) : Validators(),
-      totalBytes: total, declaredDigests: declared,
+      url: plan.request.url.string, validators: validators, totalBytes: total, declaredDigests: declared,
       partialFile: .init(
         directory: directory.path, name: part.name, identity: part.identity, finalName: name),
       checkpointBytes: 0, bootID: BootID.current)
@@ -165,7 +171,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     shared.withLock { $0 = Shared(resumeData: isResumable ? data : nil, part: part) }
     needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
     if needsRecord { signal(false) }
-    ending = .body(head)
+    ending = .body
     progressed(0, total)
     return .takeBody
   }
@@ -175,6 +181,24 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     else { return }
     throw .file(
       .diskFull("\(directory.path) has \(free) bytes free, \(total - onDisk) are needed"))
+  }
+
+  // MARK: Facts, where the protocol has no head
+
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict {
+    switch ResumeDecision(facts: facts, question: question, stored: stored) {
+    case .append(let overlap, let total):
+      return try beginAppending(overlap: overlap, total: total)
+    case .startOver(let total):
+      return try beginFile(
+        named: try plan.finalName(in: directory), Validators(of: facts), [], isResumable: facts.isResumable,
+        total: total)
+    case .nextRung(let reason):
+      ending = .nextRung(reason: reason)
+      return .stop
+    case .fail(let error): throw error
+    case .alreadyComplete: return .stop
+    }
   }
 
   // MARK: Body

@@ -24,9 +24,21 @@ final class PartialFile: Sendable {
   /// A new, empty file, mode 0600. What stood under the name is gone only when the new one is there, so that the new
   /// identity differs from the old.
   static func create(in directory: Directory, name: String) throws(TransferError) -> PartialFile {
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = linux_openat(directory.descriptor, name, flags, 0o600)
+    if descriptor >= 0 {
+      return PartialFile(directory: directory, name: name, identity: identity(of: descriptor), descriptor: descriptor)
+    }
+    guard errno == EEXIST else { throw directory.failure("create a file in", errno) }
+    return try replace(name, in: directory, flags)
+  }
+
+  /// The old file is gone only when the new one is there: no inode is used twice in a row.
+  private static func replace(_ name: String, in directory: Directory, _ flags: Int32) throws(TransferError)
+    -> PartialFile
+  {
     let temporary = name + ".new"
     unlinkat(directory.descriptor, temporary, 0)
-    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = linux_openat(directory.descriptor, temporary, flags, 0o600)
     guard descriptor >= 0 else { throw directory.failure("create a file in", errno) }
     guard renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
@@ -55,10 +67,9 @@ final class PartialFile: Sendable {
   }
 
   static func identity(of descriptor: Int32) -> FileIdentity {
-    var status = stat()
-    fstat(descriptor, &status)
-    return FileIdentity(
-      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), birth: linux_birth_time(descriptor))
+    var identity = linux_identity()
+    linux_identify(descriptor, &identity)
+    return FileIdentity(device: identity.device, inode: identity.inode, birth: identity.birth)
   }
 
   var path: String { directory.path + "/" + name }

@@ -72,6 +72,8 @@ public struct Validators: Sendable, Equatable, Codable {
   public var lastModified: String?
   /// The response's own `Date`; a `Last-Modified` at least one second older is strong (§8.8.2.2).
   public var date: String?
+  /// Nanoseconds since 1970, of a file that did not come by HTTP: what MDTM, SFTP's stat or the disk say.
+  public var modificationTime: Int64?
 
   public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
     self.etag = etag

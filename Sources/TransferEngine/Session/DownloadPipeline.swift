@@ -108,30 +108,33 @@ struct DownloadPipeline: Sendable {
   ) async throws(TransferError) -> String {
     let destination = plan.destination
     let isCreating = plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
     let directory = try await BlockingIO.run { () throws(TransferError) in
-      try Directory.open(destination.directory, creating: isCreating)
-    }
-    if !destination.isNamedByResponse, !plan.options.contains(.removePreviousFile),
-      directory.contains(destination.name)
-    {
-      throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      let directory = try Directory.open(destination.directory, creating: isCreating)
+      if mustBeFree, directory.contains(destination.name) {
+        throw .file(.destinationExists(destination.directory + "/" + destination.name))
+      }
+      return directory
     }
     let request = try await session.adapted(plan.request, interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
     if !isWhole(course) {
-      try await fetch(&course, request, directory)
+      if request.url.isHTTP {
+        try await fetch(&course, request, directory)
+      } else {
+        try await fetchRemote(&course, request, directory)
+      }
     }
+    if Task.isCancelled { throw .cancelled }
     return try await finish(&course, directory)
   }
 
   /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
   private func reopenPart(_ course: inout Course, _ directory: Directory) throws(TransferError) {
     course.onDisk = 0
-    guard let data = course.resumeData else {
-      directory.remove(plan.partialName)
-      return
-    }
+    // A part file of which nothing is known is replaced by the new one.
+    guard let data = course.resumeData else { return }
     guard
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {
@@ -225,14 +228,14 @@ struct DownloadPipeline: Sendable {
   }
 
   /// One hop: runs the transfer with its checkpoints beside it, and takes over what it left.
-  private func transfer(
+  func transfer(
     _ course: inout Course, _ request: TransferRequest, _ directory: Directory, _ question: RangeQuestion,
     _ isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver {
     await core.waitWhileSuspended()
     let id = TransferID()
     let core = core
-    let loop = session.loop
+    let loop = try session.performer(for: request.url)
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
@@ -244,7 +247,8 @@ struct DownloadPipeline: Sendable {
       Task { await loop.cancel(id) }
     }
     session.notify(core.id, .send(request))
-    let wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    var wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    wire.remote?.operation = .read(from: question.start)
     checkpoints.attach(receiver)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     await checkpoints.finish()

@@ -15,20 +15,22 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   /// The userinfo, decoded. It belongs to this origin alone.
   public let credentials: Credentials?
 
-  /// `https://host:443`: what credentials, limits and connections are counted by.
-  public var origin: String { "\(scheme)://\(host):\(port)" }
+  /// `https://host:443`: what credentials, limits and connections are counted by; `file://` for local files.
+  public var origin: String { port == 0 ? "\(scheme)://" : "\(scheme)://\(host):\(port)" }
 
   public var description: String { string }
 
-  /// The schemes that can be used, and their ports.
-  static let schemes = ["http": 80, "https": 443]
+  /// The schemes that can be used, and their ports. `ftpes` is FTP that must become TLS on port 21; `file` has no port.
+  static let schemes = [
+    "http": 80, "https": 443, "ftp": 21, "ftpes": 21, "ftps": 990, "sftp": 22, "scp": 22, "file": 0,
+  ]
 
   /// What a person or a program gave. Blanks and control characters are refused, not encoded: they are mistakes.
   /// - Throws: `.invalidURL` or `.unsupportedScheme`.
   public init(_ text: String) throws(TransferError) {
     guard !text.isEmpty else { throw .invalidURL("", reason: "it is empty") }
-    if let bad = text.unicodeScalars.first(where: { $0.value <= 0x20 || $0.value == 0x7F }) {
-      let name = bad == " " ? "a blank" : "a control character"
+    if let bad = text.utf8.first(where: { $0 <= 0x20 || $0 == 0x7F }) {
+      let name = bad == UInt8(ascii: " ") ? "a blank" : "a control character"
       throw .invalidURL(Self.shown(text), reason: "it contains \(name)")
     }
     guard Self.authority(in: text) != nil, !text.hasPrefix("/") else {
@@ -76,7 +78,9 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     }
     guard let defaultPort = Self.schemes[scheme] else { throw .unsupportedScheme(scheme) }
     // libcurl skips a third slash and takes the path's first segment for the host, where others see no host at all.
-    guard Self.authority(in: text)?.first != "/", let host = Self.part(handle, CURLUPART_HOST), !host.isEmpty else {
+    let isFile = scheme == "file"
+    let host = isFile ? "" : Self.part(handle, CURLUPART_HOST) ?? ""
+    guard isFile || Self.authority(in: text)?.first != "/" && !host.isEmpty else {
       throw .invalidURL(Self.shown(text), reason: "it has no host")
     }
     if let user = Self.part(handle, CURLUPART_USER, decoding: true) {
@@ -96,17 +100,36 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     self.host = host.lowercased()
     port = Self.part(handle, CURLUPART_PORT).flatMap { Int($0) } ?? defaultPort
     path = Self.part(handle, CURLUPART_PATH) ?? "/"
+    if isRemoteFile, let reason = Self.objection(to: path, scheme: scheme) {
+      throw .invalidURL(Self.shown(text), reason: reason)
+    }
   }
 
   /// What follows `scheme://` or a leading `//`, to the text's end; `nil` where it names no host.
   private static func authority(in text: String) -> Substring? {
-    guard let slashes = text.firstRange(of: "//") else { return nil }
-    let before = text[..<slashes.lowerBound]
-    let isScheme = { (name: Substring) in
-      name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    let bytes = text.utf8
+    let slash = UInt8(ascii: "/")
+    var index = bytes.startIndex
+    while index < bytes.endIndex, bytes[index] != slash {
+      let byte = bytes[index]
+      bytes.formIndex(after: &index)
+      if byte == UInt8(ascii: ":") { break }
+      guard isSchemeByte(byte) else { return nil }
     }
-    guard before.isEmpty || before.last == ":" && isScheme(before.dropLast()) else { return nil }
-    return text[slashes.upperBound...]
+    guard index == bytes.startIndex || bytes[bytes.index(before: index)] == UInt8(ascii: ":"),
+      bytes[index...].starts(with: [slash, slash])
+    else { return nil }
+    return text[bytes.index(index, offsetBy: 2)...]
+  }
+
+  /// RFC 3986 §3.1.
+  private static func isSchemeByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+      true
+    default: false
+    }
   }
 
   private static func part(_ handle: OpaquePointer, _ part: CURLUPart, decoding: Bool = false) -> String? {

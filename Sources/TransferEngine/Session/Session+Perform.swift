@@ -37,14 +37,19 @@ extension Session {
 
   /// One hop as libcurl gets it.
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
-    var headers = configuration.defaultHeaders
-    for name in Set(request.headers.map(\.name)) { headers[fields: name] = request.headers[fields: name] }
-    return WireRequest(
-      url: request.url.string, host: "\(request.url.host):\(request.url.port)", method: request.method,
-      headers: headers, body: request.body, credentials: request.credentials, acceptEncoding: acceptEncoding,
+    let headers = headerFields(of: request)
+    var wire = WireRequest(
+      url: request.url.isHTTP ? request.url.string : request.url.wireString,
+      host: "\(request.url.host):\(request.url.port)", method: request.method,
+      headers: headers, body: request.body,
+      credential: request.credential ?? request.credentials.map(HTTPCredential.basic), acceptEncoding: acceptEncoding,
       connectTimeout: request.connectTimeout, stallTimeout: request.stallTimeout, limitRate: request.limitRate,
       unixSocketPath: configuration.unixSocketPath,
-      certificateAuthorityFile: configuration.certificateAuthorityFile)
+      certificateAuthorityFile: configuration.certificateAuthorityFile,
+      remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
+    applyTrust(to: &wire, request)
+    applyProxy(to: &wire, request)
+    return wire
   }
 
   /// The request that follows a redirect; `nil` when the handler does not want it followed.
@@ -103,7 +108,8 @@ extension Session {
         let receiver = DataReceiver(limit: configuration.maximumBodyBytes)
         notify(core.id, .send(request))
         // "": every coding that libcurl can undo.
-        let outcome = await loop.perform(wireRequest(request, acceptEncoding: ""), id: TransferID(), receiver: receiver)
+        let outcome = await (try performer(for: request.url)).perform(
+          wireRequest(request, acceptEncoding: ""), id: TransferID(), receiver: receiver)
         switch outcome {
         case .cancelled: throw .cancelled
         case .failed(let error, let head, let cost):
@@ -134,6 +140,7 @@ extension Session {
     do throws(TransferError) {
       let request = try await adapted(original, nil)
       notify(core.id, .send(request))
+      let loop = try performer(for: request.url)
       switch await loop.perform(wireRequest(request), id: transferID, receiver: channel) {
       case .cancelled: failure = .cancelled
       case .failed(let error, _, _): failure = error

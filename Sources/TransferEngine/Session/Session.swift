@@ -9,21 +9,27 @@ public final class Session: Sendable {
 
   public let configuration: SessionConfiguration
   let interceptor: (any RequestInterceptor)?
+  public let serverTrustManager: ServerTrustManager?
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
   let loop: TransferLoop
+  let hostsReported = Mutex<Set<String>>([])
+  let remoteLoops: RemoteLoops
   let uploadMemory = UploadMemory()
   private let lastRequestID = Atomic<UInt64>(0)
 
   public init(
     configuration: SessionConfiguration = SessionConfiguration(), interceptor: (any RequestInterceptor)? = nil,
-    redirectHandler: any RedirectHandler = Redirector(behavior: .follow), eventMonitors: [any EventMonitor] = []
+    serverTrustManager: ServerTrustManager? = nil, redirectHandler: any RedirectHandler = Redirector(behavior: .follow),
+    eventMonitors: [any EventMonitor] = []
   ) {
     self.configuration = configuration
     self.interceptor = interceptor
+    self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
     loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
   }
 
   /// A request whose answer is kept in memory.
@@ -44,7 +50,7 @@ public final class Session: Sendable {
   ) -> DataStreamRequest {
     let request = describe(url, method: method, headers: headers, body: body)
     let id = TransferID()
-    let loop = loop
+    let loop = (try? performer(for: url)) ?? loop
     let channel = StreamChannel(unpause: { Task { await loop.unpause(id) } })
     return DataStreamRequest(
       core: RequestCore(session: self) { core in
@@ -65,11 +71,10 @@ public final class Session: Sendable {
     validations: [Validation] = []
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
-    let token = String(UInt32.random(in: 0 ... .max), radix: 16)
     let plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name
-        ?? SafeFileName.partial(for: destination.name, token: token),
+        ?? SafeFileName.partial(for: destination.name, token: String(UInt32.random(in: 0 ... .max), radix: 16)),
       expectedDigests: digests, journal: journal)
     return DownloadRequest(
       core: RequestCore(session: self) { core in
@@ -92,6 +97,7 @@ public final class Session: Sendable {
 
   func notify(_ id: RequestID, _ event: RequestEvent) {
     for monitor in eventMonitors { monitor.request(id, did: event) }
+    if case .send(let request) = event { reportSkippedTrust(request, id) }
   }
 }
 

@@ -17,8 +17,26 @@ public struct SessionConfiguration: Sendable {
   public var unixSocketPath: String?
   /// A PEM bundle instead of the system's roots.
   public var certificateAuthorityFile: String?
+  /// `nil`: none. The environment's proxies are used only where they are asked for: `.environment()`.
+  public var proxy: ProxyConfiguration?
+  /// No older TLS is spoken, to proxies neither.
+  public var minimumTLSVersion = TLSVersion.v1_2
+  /// Client certificates, each for one origin.
+  public var clientIdentities = ClientIdentities()
+  /// Whether `ftp:` connections become TLS; `ftpes:` and `ftps:` always do.
+  public var ftpSecurity = FTPSecurity.none
+  /// How SSH servers (`sftp:`, `scp:`) are known and how they know us.
+  public var ssh = SSHConfiguration()
+  /// `file:` URLs may be read. Off: whoever adds a URL would read any file this process may read.
+  public var allowsFileURLs = false
 
   public init() {
     defaultHeaders = [.userAgent: "TransferEngine/0.1 libcurl/\(CurlLibrary.version)", .accept: "*/*"]
   }
+}
+
+/// Versions of TLS that are still safe; older ones are not offered (RFC 8996).
+public enum TLSVersion: Sendable, Comparable {
+  case v1_2
+  case v1_3
 }

@@ -53,12 +53,16 @@ struct Add: AsyncParsableCommand {
     try Output.standard.requireOpen()
     let connection = try daemon.connection()
     let client = try await connection.open()
+    // What happens from here on is all that can happen to jobs that do not exist yet.
+    let beginning = wait && lines.count > Waiter.describedJobs ? try await client.stats().lastEvent : nil
     let outcome =
       urls.count == 1 && input == nil
       ? try await Submission.one(lines, client) : try await Submission.many(lines, client)
     if wait, !outcome.ids.isEmpty {
-      let end = try await Waiter(.ids(SelectorOptions.unique(outcome.ids)), connection: connection)
-        .run(from: client, timeout: timeout?.duration)
+      let end = try await Waiter(
+        .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
+        beginning: outcome.hasExisting ? nil : beginning
+      ).run(from: client, timeout: timeout?.duration)
       if end == .timedOut || outcome.failure == nil, end != .done { throw CommandFailure(end) }
     }
     if let failure = outcome.failure { throw CommandFailure(failure) }

@@ -6,6 +6,8 @@ struct Submission {
   private(set) var ids: [JobID] = []
   /// Of the first job that was refused.
   private(set) var failure: ExitStatus?
+  /// A key answered a job that was there before.
+  private(set) var hasExisting = false
   /// Jobs that were there before and had failed, or were cancelled.
   private(set) var spoiled: [JobID] = []
   private var refused = 0
@@ -57,6 +59,7 @@ struct Submission {
       ids.append(id)
       try Output.standard.line(id.description)
       if result.existing == true {
+        hasExisting = true
         let state = result.state.map { ", and is \($0.rawValue)" } ?? ""
         Notice.say("job \(id) was added before with this key\(state)")
         if result.state == .failed || result.state == .cancelled { spoiled.append(id) }

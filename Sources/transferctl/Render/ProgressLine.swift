@@ -52,9 +52,7 @@ enum ProgressLine {
 
   /// `2 running, 5 queued, 3 completed; 45% of 1.2 GiB, 3.1 MiB/s, 2m05s left`
   static func summary(of board: JobBoard) -> String {
-    let states: [JobState] = [.running, .queued, .retrying, .paused, .completed, .failed, .cancelled]
-    var text = states.filter { board.counts[$0] > 0 }.map { "\(board.counts[$0]) \($0.rawValue)" }
-      .joined(separator: ", ")
+    var text = counts(of: board)
     let (done, total) = board.bytes
     if let total, let percent = HumanNumbers.percent(done: done, total: total) {
       text += "; \(percent)% of \(HumanNumbers.size(total))"
@@ -66,5 +64,12 @@ enum ProgressLine {
     let eta = HumanNumbers.eta(done: done, total: total, rate: rate)
     if rate > 0, eta != "-" { text += ", \(eta) left" }
     return text
+  }
+
+  /// `2 running, 5 queued, 3 completed`
+  static func counts(of board: JobBoard) -> String {
+    let states: [JobState] = [.running, .queued, .retrying, .paused, .completed, .failed, .cancelled]
+    return states.filter { board.counts[$0] > 0 }.map { "\(board.counts[$0]) \($0.rawValue)" }
+      .joined(separator: ", ")
   }
 }

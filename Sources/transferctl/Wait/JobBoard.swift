@@ -29,6 +29,11 @@ struct JobBoard: Sendable {
 
   var isSettled: Bool { unfinished == 0 }
 
+  /// A job that was added a moment ago.
+  mutating func begin(_ id: JobID) {
+    update(id) { $0.state = .queued }
+  }
+
   /// As read from the daemon.
   mutating func read(_ job: Job) {
     update(job.id) { entry in
@@ -72,9 +77,11 @@ struct JobBoard: Sendable {
   }
 
   mutating func apply(_ progress: Progress) {
-    // A number that was under way when the job ended must not make it run again.
-    guard entries[progress.job]?.state == .running else { return }
+    // A number that was under way when the job ended must not make it run again. Of many jobs only the ends are told:
+    // there a number is the first sign that one runs.
+    guard let state = entries[progress.job]?.state, state == .running || state == .queued else { return }
     update(progress.job) { entry in
+      entry.state = .running
       entry.bytesDone = progress.bytesDone
       entry.bytesTotal = progress.bytesTotal
       entry.bytesPerSecond = progress.bytesPerSecond

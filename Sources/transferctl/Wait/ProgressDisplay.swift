@@ -29,6 +29,8 @@ final class ProgressDisplay: Sendable {
 
   static func standardError() -> ProgressDisplay { ProgressDisplay(.error, write: Notice.raw) }
 
+  var isInteractive: Bool { terminal.isInteractive }
+
   /// To be called at most 4 times a second.
   func tick(_ board: JobBoard) {
     guard !board.isSettled else { return }

@@ -14,12 +14,23 @@ actor Waiter {
   private let display: ProgressDisplay
   private var board = JobBoard()
   private var hasSeen = false
-  /// Of more jobs than these the end of each is told as it is known: a question a job would cost too much.
-  private static let describedJobs = 100
+  /// The history from which on everything about the jobs is told: nothing has to be asked for.
+  private var beginning: Int64?
+  /// Of more jobs than these only the failed ones are told one by one, and their names are not asked for: a question a
+  /// job would cost too much.
+  static let describedJobs = 100
+  /// A larger file has a line of its own on the screen for long enough to be worth the question for its name.
+  private static let describedBytes: Int64 = 1 << 20
 
-  init(_ target: WaitTarget, connection: Connection, display: ProgressDisplay = .standardError()) {
+  /// - Parameter beginning: the newest event's number before the jobs, all of them new, were added: the events since then
+  ///   say all there is to know of them.
+  init(
+    _ target: WaitTarget, connection: Connection, beginning: Int64? = nil,
+    display: ProgressDisplay = .standardError()
+  ) {
     self.target = target
     self.connection = connection
+    self.beginning = beginning
     self.display = display
   }
 
@@ -64,7 +75,11 @@ actor Waiter {
     case .timedOut:
       Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
     default:
-      for failure in board.failures + board.unmoved where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
+      for failure in board.failures + board.unmoved
+      where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
+      if board.entries.count > Self.describedJobs {
+        Notice.say("\(HumanNumbers.jobs(board.entries.count)): \(ProgressLine.counts(of: board))")
+      }
     }
   }
 
@@ -80,6 +95,7 @@ actor Waiter {
     case .all: break
     }
     try await feed.follow(from: client) { client in
+      if let since = self.beginNew() { return since }
       let since = try await client.stats().lastEvent
       try await self.readAll(client)
       return self.board.isSettled ? nil : since
@@ -89,11 +105,27 @@ actor Waiter {
     return board.failures.isEmpty ? .done : .failed
   }
 
+  /// New jobs in great number: they were queued when their history began. Only with the first connection.
+  private func beginNew() -> Int64? {
+    guard case .ids(let ids) = target, ids.count > Self.describedJobs, !hasSeen, let since = beginning else {
+      beginning = nil
+      return nil
+    }
+    for id in ids { board.begin(id) }
+    hasSeen = true
+    return since
+  }
+
   /// - Returns: whether to go on.
   private func take(_ item: FeedItem, _ client: ControlClient) async throws -> Bool {
     switch item {
     case .progress(let progress):
       board.apply(progress)
+      if display.isInteractive, progress.bytesTotal ?? 0 > Self.describedBytes,
+        board.entries[progress.job]?.name == ""
+      {
+        for job in try await client.jobs(JobQuery(ids: [progress.job])) { board.read(job) }
+      }
       return true
     case .event(let event):
       guard isAwaited(event.job) else { return true }
@@ -109,10 +141,13 @@ actor Waiter {
         // What ended quickly told no size and perhaps no name before.
         for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
       }
-      if let state, state.isFinal, let entry = board.entries[event.job], entry.isSettled {
+      if let state, state.isFinal, state != .completed || board.entries.count <= Self.describedJobs,
+        let entry = board.entries[event.job], entry.isSettled
+      {
         display.announce(event.job, entry, board)
       }
       guard board.isSettled else { return true }
+      if beginning != nil { return false }
       // The stream tells the past again from where it began, so this may not be the end: ask.
       try await readAll(client)
       return !board.isSettled

@@ -7,7 +7,7 @@ import TransferEngine
 /// What the daemon is told: a YAML file < the environment (`TRANSFERD_…`) < the command line. Read again at SIGHUP.
 struct DaemonConfiguration: Equatable, Sendable {
   var limits = Scheduler.Limits()
-  var logLevel = Logger.Level.info
+  var logLevel = Logger.Level.notice
   /// A PEM bundle instead of the system's roots.
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.

@@ -78,6 +78,7 @@ struct DaemonProcess: Sendable {
           await scheduler.wake()
           await aftermath.start()
           await daemon.sweepSpools()
+          await scheduler.rest()
         }
       } catch is CancellationError {
       } catch {

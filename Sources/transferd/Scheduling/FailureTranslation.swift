@@ -37,6 +37,21 @@ extension JobFailure {
     case .upload(let failure): code(of: failure)
     case .verification(.digest): .checksumMismatch
     case .verification(.length): .truncated
+    case .serverTrust: .tls
+    case .remote(let failure): code(of: failure)
+    }
+  }
+
+  private static func code(of failure: TransferError.RemoteFailure) -> Code {
+    switch failure {
+    case .missing, .isDirectory: .sourceMissing
+    case .accessDenied, .loginDenied: .permission
+    case .busy, .refused: .connect
+    case .exists: .destinationExists
+    case .storageFull: .diskFull
+    case .cannotResume, .sizeDiffers: .protocolError
+    case .hostKeyUnknown, .hostKeyChanged, .hostKeyRefused: .tls
+    case .unsupported: .unsupportedProtocol
     }
   }
 

@@ -16,19 +16,22 @@ struct JobJournal: DownloadJournal {
   private static let smallFile: Int64 = 1 << 20
 
   func record(_ data: ResumeData) async throws {
-    try await keep(data, finishing: nil)
+    try await keep(data, encoded: data.encoded(), finishing: nil)
   }
 
   func willRename(_ data: ResumeData) async throws {
     let identity = data.partialFile.identity
-    // A small file gets its name so soon that its slot is not worth giving up before.
-    if data.checkpointBytes > Self.smallFile { await didFinishTransfer() }
-    try await keep(data, finishing: .init(device: identity.device, inode: identity.inode))
+    // A small file gets its name so soon that its slot is not worth giving up before; and fetching it once more, should
+    // the daemon end here, costs less than writing down for each how to go on.
+    let isSmall = data.checkpointBytes <= Self.smallFile
+    if !isSmall { await didFinishTransfer() }
+    try await keep(
+      data, encoded: isSmall ? nil : data.encoded(), finishing: .init(device: identity.device, inode: identity.inode))
   }
 
-  private func keep(_ data: ResumeData, finishing: RowFileIdentity?) async throws {
+  private func keep(_ data: ResumeData, encoded: Data?, finishing: RowFileIdentity?) async throws {
     let checkpoint = Checkpoint(
-      id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: data.encoded(),
+      id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: encoded,
       destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing)
     guard try await store.checkpoint(checkpoint, at: Date()) else { throw LostClaim(id: id) }
   }

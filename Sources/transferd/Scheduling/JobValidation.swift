@@ -156,12 +156,19 @@ struct JobValidation {
 
 /// What the file system says of a destination when a job is added: refused at once rather than found out at night.
 struct DestinationCheck {
+  /// Directories that were found good a moment ago: many jobs of a group have the same.
+  private var good: Set<String> = []
+
   /// - Throws: `Problem` with `destination-exists`, `destination-missing` or `permission`.
-  static func check(_ spec: JobSpec) throws(Problem) {
+  mutating func check(_ spec: JobSpec) throws(Problem) {
     let isUnnamed = spec.destination.hasSuffix("/")
     var directory = spec.destination.dropLast(isUnnamed ? 1 : 0)
     if !isUnnamed, let slash = directory.lastIndex(of: "/") { directory = directory[..<slash] }
-    try checkDirectory(directory.isEmpty ? "/" : String(directory), creating: spec.createDirectories)
+    let path = directory.isEmpty ? "/" : String(directory)
+    if !good.contains(path) {
+      try Self.checkDirectory(path, creating: spec.createDirectories)
+      if !spec.createDirectories { good.insert(path) }
+    }
     guard !isUnnamed else { return }
     var status = stat()
     guard lstat(spec.destination, &status) == 0 else { return }

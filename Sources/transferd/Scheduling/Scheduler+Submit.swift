@@ -26,6 +26,7 @@ extension Scheduler {
     // A known key answers the job that is there, whatever has become of its destination since.
     var fresh: [Int] = []
     var completed: [JobRecord] = []
+    var destinations = DestinationCheck()
     for (index, spec) in specs.enumerated() {
       if let key = spec.key, let known = try? await store.job(key: key) {
         results[positions[index]] = .success(Submission(id: known.job.id, existing: true, state: known.job.state))
@@ -35,7 +36,7 @@ extension Scheduler {
       }
       do throws(Problem) {
         switch spec.kind {
-        case .download: try DestinationCheck.check(spec)
+        case .download: try destinations.check(spec)
         case .upload: try sourceCheck.check(spec)
         }
         fresh.append(index)

@@ -1,3 +1,4 @@
+import CLinux
 import FoundationEssentials
 import Logging
 import Store
@@ -25,6 +26,12 @@ actor Scheduler {
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
+  /// An attempt that is over.
+  private struct Ended {
+    var record: JobRecord
+    var response: AttemptResponse
+  }
+
   let store: Store
   let board = ProgressBoard()
   let logger: Logger
@@ -42,9 +49,11 @@ actor Scheduler {
   var isWindowStale = true
   /// The origins beside which nothing is waiting, as last seen.
   private var barren: Set<String>?
-  private var isFilling = false
-  private var mustFillAgain = false
-  private var fillWaiters: [CheckedContinuation<Void, Never>] = []
+  /// Attempts that are over and not yet settled.
+  private var ended: [Ended] = []
+  private var isTurning = false
+  private var mustTurnAgain = false
+  private var turnWaiters: [CheckedContinuation<Void, Never>] = []
   private(set) var isStopping = false
   private var alarm: Task<Void, Never>?
   private var alarmTime: Date?
@@ -69,53 +78,78 @@ actor Scheduler {
 
   func setLimits(_ limits: Limits) async {
     self.limits = limits
-    await fill()
+    await turn()
   }
 
-  // MARK: Starting jobs
+  // MARK: Turns
 
   /// Something changed that may let a job begin.
   func wake() async {
     isWindowStale = true
-    await fill()
+    await turn()
   }
 
-  /// Gives free slots to waiting jobs. Calls that come meanwhile become one more round.
-  private func fill() async {
-    guard !isStopping else { return }
-    guard !isFilling else {
-      mustFillAgain = true
+  /// Settles what has ended and gives free slots to waiting jobs, in one transaction for all. Calls that come meanwhile
+  /// become one more round.
+  private func turn() async {
+    guard !isTurning else {
+      mustTurnAgain = true
       return
     }
-    isFilling = true
+    isTurning = true
     defer {
-      isFilling = false
-      for waiter in fillWaiters { waiter.resume() }
-      fillWaiters = []
+      isTurning = false
+      for waiter in turnWaiters { waiter.resume() }
+      turnWaiters = []
     }
     repeat {
-      mustFillAgain = false
+      mustTurnAgain = false
       do {
-        while try await fillOnce() {}
+        while try await turnOnce() {}
       } catch {
         logger.error("cannot start jobs", metadata: ["error": "\(error)"])
         setAlarm(Date().addingTimeInterval(5))
       }
-    } while mustFillAgain && !isStopping
+    } while mustTurnAgain
   }
 
   /// - Returns: whether another round may find more.
-  private func fillOnce() async throws -> Bool {
+  private func turnOnce() async throws -> Bool {
+    let over = ended
+    ended = []
+    var settlements: [Settlement] = []
+    for ended in over {
+      settlements.append(await settlement(of: ended))
+      if active[ended.record.job.id]?.isFinishing == false { load.remove(ended.record.spec.origin) }
+    }
+    var picked: [JobID] = []
+    do {
+      picked = try await pick()
+    } catch {
+      // What has ended is settled all the same.
+      if over.isEmpty { throw error }
+      logger.error("cannot start jobs", metadata: ["error": "\(error)"])
+      setAlarm(Date().addingTimeInterval(5))
+    }
+    guard !picked.isEmpty || !over.isEmpty else { return false }
+    let claimed = await settle(settlements, claiming: picked)
+    for (ended, settlement) in zip(over, settlements) { forget(ended.record, settlement) }
+    for record in claimed { start(record) }
+    return true
+  }
+
+  /// The waiting jobs that the free slots are for.
+  private func pick() async throws -> [JobID] {
     let now = Date()
-    guard load.total < limits.admission.maxActive, active.count - load.total < Self.maximumFinishing else {
-      return false
+    guard !isStopping, load.total < limits.admission.maxActive, active.count - load.total < Self.maximumFinishing else {
+      return []
     }
     let capacity = { [governor] name in governor.capacity(of: name, now: now) }
     // What is new may come before what the window holds.
     var picked = isWindowStale ? [] : limits.admission.pick(from: &window, load: load, capacity: capacity)
     if picked.isEmpty {
       let excluded = limits.admission.saturated(load, capacity: capacity).union(governor.blocked(now: now))
-      guard isWindowStale || barren != excluded else { return false }
+      guard isWindowStale || barren != excluded else { return [] }
       if isWindowStale { window = [] }
       isWindowStale = false
       let found = try await store.candidates(now: now, excludingOrigins: excluded, limit: Self.windowSize)
@@ -130,9 +164,7 @@ actor Scheduler {
       isWindowStale = true
       picked.removeAll { active[$0] != nil }
     }
-    guard !picked.isEmpty, !isStopping else { return false }
-    for record in try await store.claim(picked, at: Date()) { start(record) }
-    return true
+    return isStopping ? [] : picked
   }
 
   private func start(_ record: JobRecord) {
@@ -151,14 +183,14 @@ actor Scheduler {
       Task { await self.run(record, request) }
     } catch {
       active[id] = entry
-      let response = AttemptResponse(failing: error, of: record.job.kind)
-      Task { await self.end(record, response) }
+      ended.append(Ended(record: record, response: AttemptResponse(failing: error, of: record.job.kind)))
+      mustTurnAgain = true
     }
   }
 
   private func run(_ record: JobRecord, _ request: AttemptRequest) async {
-    let response = await request.response()
-    await end(record, response)
+    ended.append(Ended(record: record, response: await request.response()))
+    await turn()
   }
 
   /// The network slot is free; the job still has to get its name.
@@ -169,29 +201,30 @@ actor Scheduler {
     load.remove(entry.record.spec.origin)
     governor.answered(entry.record.spec.origin, now: Date())
     // Not awaited: the file's name should not wait for other jobs to begin.
-    Task { await self.fill() }
+    Task { await self.turn() }
   }
 
   // MARK: Ending attempts
 
-  private func end(_ record: JobRecord, _ response: AttemptResponse) async {
-    let id = record.job.id
+  private func settlement(of ended: Ended) async -> Settlement {
+    let (record, response) = (ended.record, ended.response)
     var generator = SystemRandomNumberGenerator()
     let now = Date()
-    var verdict = AttemptVerdict(response, of: record, stop: active[id]?.stop, now: now, using: &generator)
+    var verdict = AttemptVerdict(response, of: record, stop: active[record.job.id]?.stop, now: now, using: &generator)
     await note(response, record, now: now, &verdict)
     if verdict.removesPartFile { runner.removePartFile(of: record) }
     verdict.settlement.aftermath.wantsHook = await aftermath.wantsHook(after: verdict.settlement.event)
-    await settle(verdict.settlement)
-    didSettle(verdict.settlement, record)
-    log(verdict.settlement, record)
+    return verdict.settlement
+  }
+
+  /// The store knows how the attempt ended: the job is nobody's any more.
+  private func forget(_ record: JobRecord, _ settlement: Settlement) {
+    let id = record.job.id
+    log(settlement, record)
+    didSettle(settlement, record)
     board.remove(id)
-    if let entry = active.removeValue(forKey: id) {
-      if !entry.isFinishing { load.remove(record.spec.origin) }
-      for waiter in entry.waiters { waiter.resume() }
-    }
-    if verdict.settlement.event == .postpone { setAlarm(verdict.settlement.retryAt ?? now) }
-    await fill()
+    for waiter in active.removeValue(forKey: id)?.waiters ?? [] { waiter.resume() }
+    if settlement.event == .postpone { setAlarm(settlement.retryAt ?? Date()) }
   }
 
   /// Keeps the books of the origin, and lets its wish decide when the job is tried again.
@@ -224,30 +257,37 @@ actor Scheduler {
     }
   }
 
-  /// Tells the store until it listens: a full disk passes, and until then the job counts as running, which recovery
+  /// Tells the store until it listens: a full disk passes, and until then the jobs count as running, which recovery
   /// would set right.
-  private func settle(_ settlement: Settlement) async {
+  /// - Returns: the jobs that were claimed; none where the store refused at first, for they wait in it.
+  private func settle(_ settlements: [Settlement], claiming ids: [JobID]) async -> [JobRecord] {
     var wait = Duration.milliseconds(100)
+    var ids = ids
     while true {
       do {
-        if try await !store.settle(settlement, at: Date()) {
+        let (settled, claimed) = try await store.settle(settlements, claiming: ids, at: Date())
+        for (settlement, isSettled) in zip(settlements, settled) where !isSettled {
           logger.warning("an attempt ended that is not the job's any more", metadata: ["job": "\(settlement.id)"])
         }
-        return
+        return claimed
       } catch StoreError.closed {
-        return
+        return []
       } catch {
         logger.error(
-          "cannot store how an attempt ended; trying again",
-          metadata: ["job": "\(settlement.id)", "error": "\(error)"])
-        if isStopping { return }
+          "cannot store how attempts ended or begin; trying again",
+          metadata: ["jobs": "\((settlements.map(\.id) + ids).prefix(10))", "error": "\(error)"])
+        isWindowStale = true
+        ids = []
+        if isStopping { return [] }
         try? await Task.sleep(for: wait)
         wait = min(wait * 2, .seconds(10))
+        if settlements.isEmpty { return [] }
       }
     }
   }
 
   private func log(_ settlement: Settlement, _ record: JobRecord) {
+    guard settlement.failure != nil || logger.logLevel <= .info else { return }
     var metadata: Logger.Metadata = ["job": "\(settlement.id)", "bytes": "\(settlement.bytesDone)"]
     if let failure = settlement.failure {
       metadata["code"] = "\(failure.code)"
@@ -292,7 +332,7 @@ actor Scheduler {
     alarm?.cancel()
     sampler?.cancel()
     // A claim that was under way may still start jobs, which end at once.
-    if isFilling { await withCheckedContinuation { fillWaiters.append($0) } }
+    if isTurning { await withCheckedContinuation { turnWaiters.append($0) } }
     while let id = active.keys.first {
       for id in active.keys { stop(id, .shutdown) }
       await waitUntilIdle(id)
@@ -334,7 +374,16 @@ actor Scheduler {
         try? await Task.sleep(for: .milliseconds(500))
       }
       self.sampler = nil
-      if !board.isEmpty { self.startSampling() }
+      if !board.isEmpty { return self.startSampling() }
+      try? await Task.sleep(for: .seconds(2))
+      self.rest()
     }
+  }
+
+  /// What the start, or ten thousand jobs, needed, an idle daemon does not.
+  func rest() {
+    guard board.isEmpty, sampler == nil, !isStopping else { return }
+    store.releaseMemory()
+    linux_return_memory()
   }
 }

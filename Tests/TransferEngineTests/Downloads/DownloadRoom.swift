@@ -10,10 +10,13 @@ import Testing
 final class DownloadRoom: Sendable {
   let directory: TemporaryDirectory
   let session: Session
+  /// Servers and the like that must live as long as the room.
+  private let kept: [any Sendable]
 
-  init(_ session: Session = Session()) throws {
+  init(_ session: Session = Session(), keeping kept: [any Sendable] = []) throws {
     directory = try TemporaryDirectory()
     self.session = session
+    self.kept = kept
   }
 
   static let name = "file.bin"

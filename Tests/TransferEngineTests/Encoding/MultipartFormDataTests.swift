@@ -183,7 +183,7 @@ import Testing
     let directory = try TemporaryDirectory()
     let form = MultipartFormData()
     for index in 0..<200 {
-      let path = try directory.file("f\(index)", Payload(size: Int64(index) * 37, seed: UInt64(index)).data)
+      let path = try directory.file("f\(index)", Data(repeating: UInt8(index), count: index * 37))
       form.append(URL(fileURLWithPath: path), withName: "file\(index)")
     }
     let server = try LoopbackServer { _ in .response(200) }

@@ -9,7 +9,10 @@ import Testing
       ("https://Host.Test/a/b?c=d#e", "https://host.test:443", "https://Host.Test/a/b?c=d"),
       ("http://h:8080", "http://h:8080", "http://h:8080/"),
       ("http://[::1]:81/x", "http://[::1]:81", "http://[::1]:81/x"),
-      ("http://u:p@h/x", "http://h:80", "http://h/x"),
+      ("http://u:p@h/x", "http://h:80", "http://h/x"), ("ftp://u:p@h/a/b", "ftp://h:21", "ftp://h/a/b"),
+      ("ftps://h/a", "ftps://h:990", "ftps://h/a"), ("ftpes://h:2121/a", "ftpes://h:2121", "ftpes://h:2121/a"),
+      ("ftpes://u:p@h/a", "ftpes://h:21", "ftpes://h/a"), ("sftp://u@h/~/a", "sftp://h:22", "sftp://h/~/a"),
+      ("scp://h:2222/a", "scp://h:2222", "scp://h:2222/a"), ("file:///etc/passwd", "file://", "file:///etc/passwd"),
     ])
   func parts(_ text: String, _ origin: String, _ string: String) throws {
     let url = try RequestURL(text)
@@ -29,7 +32,9 @@ import Testing
     "what is no URL is refused with a reason",
     arguments: [
       "", "host/path", "http://", "http:///x", "http://h/a b", "http://h/\n", "http://h/\u{0}x", "http://h:99999/",
-      "http://h:x/", "//h/x", "http://h\r\nX: y/",
+      "http://h:x/", "//h/x", "http://h\r\nX: y/", "ftp:///x", "sftp:///x", "file://elsewhere/x",
+      "ftp://h/a%0d%0aDELE%20b",
+      "ftp://h/a%0ab", "ftp://h/a%00b", "sftp://h/a%00b", "ftp://h/a;type=a", "ftp://h/;type=d", "ftp://h/a%zz",
     ])
   func invalid(_ text: String) {
     #expect(throws: TransferError.self) { try RequestURL(text) }
@@ -37,7 +42,7 @@ import Testing
 
   @Test(
     "other schemes are not ours",
-    arguments: ["file:///etc/passwd", "gopher://h/", "dict://h/", "scp://h/x", "ftp://h/x"])
+    arguments: ["gopher://h/", "dict://h/", "smb://h/x", "ldap://h/x", "tftp://h/x", "telnet://h/"])
   func schemes(_ text: String) {
     #expect { try RequestURL(text) } throws: { error in
       if case .unsupportedScheme? = error as? TransferError { true } else { false }

@@ -94,6 +94,8 @@ struct EventStream {
   let withProgress: Bool
 
   static let progressInterval = Duration.milliseconds(250)
+  /// What happens within this time after news is told together.
+  static let gatheringTime = Duration.milliseconds(10)
   /// A comment now and then finds out that nobody listens any more.
   static let keepAliveInterval = Duration.seconds(15)
 
@@ -128,6 +130,7 @@ struct EventStream {
         try await write(buffer)
         buffer.clear()
       }
+      let hasNews = buffer.readableBytes > 0
       if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
         lastProgress = .now
         try appendProgress(to: &buffer, sent: &sent)
@@ -139,6 +142,8 @@ struct EventStream {
         try await write(buffer)
         lastWrite = .now
       }
+      // A thousand changes a second are not told in a thousand pieces.
+      if hasNews { try? await Task.sleep(for: Self.gatheringTime) }
     }
   }
 

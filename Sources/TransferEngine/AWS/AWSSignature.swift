@@ -1,0 +1,178 @@
+import Crypto
+public import FoundationEssentials
+import HTTPTypes
+
+/// AWS Signature Version 4: signs requests for a region and a service. Pure: it reads no clock, no file and no environment.
+///
+/// A signature holds for one method, host, path and query: a redirected request has to be signed anew.
+public struct AWSSignature: Sendable, Hashable {
+  /// What is known of the body when the request is signed.
+  public enum Payload: Sendable, Hashable {
+    /// Its SHA-256, lower-case hexadecimal.
+    case sha256(String)
+    /// Only S3 takes it; the connection has to protect the body: https.
+    case unsigned
+
+    public static let empty = Payload.sha256("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+    public static func of(_ data: Data) -> Payload { .sha256(SHA256.hash(data: data).hex) }
+
+    /// The value of `x-amz-content-sha256`.
+    public var headerValue: String {
+      switch self {
+      case .sha256(let hex): hex
+      case .unsigned: "UNSIGNED-PAYLOAD"
+      }
+    }
+  }
+
+  /// `us-east-1`
+  public var region: String
+  /// `s3`, `execute-api`, …
+  public var service: String
+  /// The path is encoded once more than it is on the wire. All services but S3.
+  public var encodesPathTwice: Bool
+  /// Dot segments and doubled slashes are resolved for the signature. All services but S3.
+  public var normalizesPath: Bool
+  /// `x-amz-content-sha256` is sent. S3 demands it.
+  public var sendsContentSHA256: Bool
+
+  public init(region: String, service: String = "s3") {
+    self.region = region
+    self.service = service
+    let isS3 = service == "s3" || service == "s3-object-lambda" || service == "s3-outposts" || service == "s3express"
+    encodesPathTwice = !isS3
+    normalizesPath = !isS3
+    sendsContentSHA256 = isS3
+  }
+
+  static let algorithm = "AWS4-HMAC-SHA256"
+
+  /// Fields that are set or changed on the way, by libcurl, the session or a proxy.
+  private static let unsignedFields: Set<String> = [
+    "authorization", "connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+  ]
+
+  /// The request with `Authorization`, `X-Amz-Date` and, where they are needed, `X-Amz-Security-Token` and
+  /// `x-amz-content-sha256`. What an earlier signature left is replaced. Every field of the request is signed but those that
+  /// change on the way.
+  /// - Parameter payload: the body's digest; a wrong one is refused by the server.
+  public func sign(
+    _ request: TransferRequest, with credentials: AWSCredentials, payload: Payload, at date: Date
+  ) -> TransferRequest {
+    var request = request
+    request.credentials = nil  // they would become another Authorization
+    request.url = Self.unambiguous(request.url)
+    let time = Self.timestamp(date)
+    request.headers[.authorization] = nil
+    request.headers[.amzDate] = time
+    request.headers[.amzSecurityToken] = credentials.sessionToken
+    if sendsContentSHA256 { request.headers[.amzContentSHA256] = payload.headerValue }
+    let canonical = AWSCanonicalRequest(
+      method: request.method.rawValue, path: canonicalPath(request.url), query: AWSCanonical.query(request.url.query),
+      headers: Self.signedFields(of: request), payloadHash: payload.headerValue)
+    let signature = signature(of: canonical, secret: credentials.secretAccessKey, time: time)
+    request.headers[.authorization] =
+      "\(Self.algorithm) Credential=\(credentials.accessKeyID)/\(scope(time)), "
+      + "SignedHeaders=\(canonical.signedHeaders), Signature=\(signature)"
+    return request
+  }
+
+  /// The request with the signature in its query, for whoever has the URL and until it expires. The host is signed, and the
+  /// fields named; they have to be sent as they are in the request.
+  /// - Parameter expiry: from 1 second to 7 days, which is what AWS allows; beyond it is cut.
+  public func presign(
+    _ request: TransferRequest, with credentials: AWSCredentials, expiresIn expiry: Duration = .seconds(3600),
+    signing fields: [String] = [], payload: Payload = .unsigned, at date: Date
+  ) throws(TransferError) -> TransferRequest {
+    var request = request
+    request.credentials = nil
+    let time = Self.timestamp(date)
+    let names = Set(fields.map { $0.lowercased() } + ["host"])
+    let headers = Self.signedFields(of: request).filter { names.contains($0.name.lowercased()) }
+    var canonical = AWSCanonicalRequest(
+      method: request.method.rawValue, path: canonicalPath(request.url), query: "", headers: headers,
+      payloadHash: payload.headerValue)
+    var added = [
+      ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(credentials.accessKeyID)/\(scope(time))"),
+      ("X-Amz-Date", time), ("X-Amz-Expires", "\(min(max(1, expiry.components.seconds), 604_800))"),
+      ("X-Amz-SignedHeaders", canonical.signedHeaders),
+    ]
+    if let token = credentials.sessionToken { added.append(("X-Amz-Security-Token", token)) }
+    let replaced = Set(added.map(\.0) + ["X-Amz-Security-Token", "X-Amz-Signature"])
+    let kept = AWSCanonical.pairs(request.url.query).filter { !replaced.contains($0.name) }
+    let pairs =
+      kept.map { "\($0.name)=\($0.value)" }
+      + added.map { "\($0.0)=\($0.1.percentEncoded(allowing: .unreserved))" }
+    let query = pairs.joined(separator: "&")
+    canonical.query = AWSCanonical.query(query)
+    let signature = signature(of: canonical, secret: credentials.secretAccessKey, time: time)
+    request.url = try request.url.replacing(query: query + "&X-Amz-Signature=\(signature)")
+    return request
+  }
+
+  func signature(of canonical: AWSCanonicalRequest, secret: String, time: String) -> String {
+    let hash = SHA256.hash(data: Data(canonical.text.utf8)).hex
+    let text = [Self.algorithm, time, scope(time), hash].joined(separator: "\n")
+    return Self.authentication(text, key: signingKey(secret, time: time)).hex
+  }
+
+  /// What the secret becomes for one day, region and service.
+  func signingKey(_ secret: String, time: String) -> SymmetricKey {
+    [String(time.prefix(8)), region, service, "aws4_request"].reduce(SymmetricKey(data: Data("AWS4\(secret)".utf8))) {
+      SymmetricKey(data: Data(Self.authentication($1, key: $0)))
+    }
+  }
+
+  private static func authentication(_ text: String, key: SymmetricKey) -> HMAC<SHA256>.MAC {
+    HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
+  }
+
+  private func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+  private func canonicalPath(_ url: RequestURL) -> String {
+    AWSCanonical.path(url.path, isNormalized: normalizesPath, isEncodedTwice: encodesPathTwice)
+  }
+
+  private static func signedFields(of request: TransferRequest) -> [(name: String, value: String)] {
+    var fields = request.headers.map { (name: $0.name.rawName, value: $0.value) }
+      .filter { !unsignedFields.contains($0.name.lowercased()) }
+    if !fields.contains(where: { $0.name.lowercased() == "host" }) { fields.append(("host", request.url.hostField)) }
+    return fields
+  }
+
+  /// A plus sign is a plus for the one and a blank for the other: it is encoded, so that both sign the same.
+  private static func unambiguous(_ url: RequestURL) -> RequestURL {
+    guard url.query.contains("+") else { return url }
+    // What was a URL stays one.
+    return (try? url.replacing(query: url.query.replacing("+", with: "%2B"))) ?? url
+  }
+
+  /// `20130524T000000Z`
+  static func timestamp(_ date: Date) -> String {
+    date.formatted(Date.ISO8601FormatStyle()).filter { $0 != "-" && $0 != ":" }
+  }
+}
+
+extension RequestURL {
+  /// Without the question mark; empty where there is none.
+  var query: String { string.firstIndex(of: "?").map { String(string[string.index(after: $0)...]) } ?? "" }
+
+  func replacing(query: String) throws(TransferError) -> RequestURL {
+    let base = string.prefix { $0 != "?" }
+    return try RequestURL(query.isEmpty ? String(base) : "\(base)?\(query)")
+  }
+
+  /// As libcurl sends it in the Host field: the port only where it is not the scheme's own.
+  var hostField: String {
+    let isDefault = port == (scheme == "https" ? 443 : 80)
+    return isDefault ? host : "\(host):\(port)"
+  }
+}
+
+extension HTTPField.Name {
+  static let amzDate = Self("X-Amz-Date")!
+  static let amzSecurityToken = Self("X-Amz-Security-Token")!
+  static let amzContentSHA256 = Self("x-amz-content-sha256")!
+}

@@ -1,0 +1,230 @@
+import CCurl
+import Glibc
+
+/// FTP, SFTP and SCP: what differs from HTTP in one transfer. On a transfer loop's thread, like all of `Transfer`.
+extension Transfer {
+  func configure(_ options: RemoteOptions, _ context: UnsafeMutableRawPointer) throws(TransferError) {
+    let remote = RemoteTransferState(options)
+    self.remote = remote
+    handle.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(remote.message))
+    handle.set(CURLOPT_FILETIME, true)
+    handle.set(CURLOPT_HTTPPROXYTUNNEL, true)  // a proxy that spoke FTP for us would answer in HTTP
+    handle.set(CURLOPT_NOPROGRESS, false)
+    handle.set(CURLOPT_XFERINFODATA, context)
+    handle.setProgress(CurlCallbacks.progress)
+    if let rate = request.limitRate { handle.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate) }
+    if options.isIsolated {
+      handle.set(CURLOPT_FRESH_CONNECT, true)
+      handle.set(CURLOPT_FORBID_REUSE, true)
+    }
+    if options.isFTP { configureFTP(options) } else { try configureSSH(options, context) }
+    try configureOperation(options, context)
+  }
+
+  private func configureFTP(_ options: RemoteOptions) {
+    handle.set(CURLOPT_FTP_SKIP_PASV_IP, true)  // PASV's address is the server's idea of where we should connect to
+    handle.set(CURLOPT_FTP_USE_EPSV, true)
+    let stall = request.stallTimeout.map { ($0.wholeMilliseconds + 999) / 1000 } ?? 300
+    handle.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, stall))
+    switch options.ftpSecurity {
+    case .none: break
+    case .ifAvailable: handle.set(CURLOPT_USE_SSL, 1)  // CURLUSESSL_TRY
+    case .required: handle.set(CURLOPT_USE_SSL, 3)  // CURLUSESSL_ALL
+    }
+  }
+
+  private func configureSSH(_ options: RemoteOptions, _ context: UnsafeMutableRawPointer) throws(TransferError) {
+    let check = HostKeyCheck(options.ssh, host: options.host, port: options.port)
+    remote?.hostKeys = check
+    handle.set(CURLOPT_SSH_HOSTKEYDATA, context)
+    handle.setHostKeyCheck(CurlCallbacks.hostKey)
+    if let path = check.hintPath { handle.set(CURLOPT_SSH_KNOWNHOSTS, path) }
+    let credentials = request.credential?.credentials ?? Credentials(username: LocalUser.name, password: "")
+    handle.set(CURLOPT_USERNAME, credentials.username)
+    handle.set(CURLOPT_PASSWORD, credentials.password)
+    // A way that is not meant must not be named: libcurl would try key files of its own choice.
+    var ways = 0
+    if let key = try SSHKeyFile.path(options.ssh, host: request.host) {
+      ways |= 1  // CURLSSH_AUTH_PUBLICKEY
+      handle.set(CURLOPT_SSH_PRIVATE_KEYFILE, key)
+      if let passphrase = options.ssh.passphrase { handle.set(CURLOPT_KEYPASSWD, passphrase) }
+    }
+    if !credentials.password.isEmpty { ways |= 2 | 8 }  // PASSWORD, KEYBOARD
+    if options.ssh.usesAgent { ways |= 16 }  // AGENT
+    handle.set(CURLOPT_SSH_AUTH_TYPES, ways)
+  }
+
+  private func configureOperation(
+    _ options: RemoteOptions, _ context: UnsafeMutableRawPointer
+  ) throws(TransferError) {
+    switch options.operation {
+    case .read(let offset):
+      remote?.isAwaitingFacts = true
+      if offset > 0 { handle.set(CURLOPT_RESUME_FROM_LARGE, offset: offset) }
+    case .facts:
+      handle.set(CURLOPT_NOBODY, true)
+    case .write(let write):
+      try configureWrite(options, write, context)
+    case .commands(let commands):
+      handle.set(CURLOPT_NOBODY, true)
+      // FTP: after the change of directory, which a connection used before needs. SFTP has no directory to be in.
+      let option = options.isFTP ? CURLOPT_PREQUOTE : CURLOPT_QUOTE
+      handle.set(option, list: commands.flatMap { $0.lines(isFTP: options.isFTP) })
+    case .makeDirectory where options.isFTP:
+      handle.set(CURLOPT_NOBODY, true)
+      handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, 1)
+    case .makeDirectory:
+      throw .remote(.unsupported("internal: SFTP makes directories by commands"))
+    }
+  }
+
+  private func configureWrite(
+    _ options: RemoteOptions, _ write: RemoteOptions.Write, _ context: UnsafeMutableRawPointer
+  ) throws(TransferError) {
+    guard let body = request.body else { throw .remote(.unsupported("there is nothing to send")) }
+    if options.scheme == "scp", write.offset > 0 { throw .remote(.cannotResume(reply: "SCP sends whole files only")) }
+    let reader = try BodyReader(body)
+    self.reader = reader
+    handle.set(CURLOPT_UPLOAD, true)
+    handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
+    if write.offset > 0 { handle.set(CURLOPT_RESUME_FROM_LARGE, offset: write.offset) }
+    if write.createsDirectories { handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, 1) }
+    handle.set(CURLOPT_READDATA, context)
+    handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
+    handle.set(CURLOPT_SEEKDATA, context)
+    handle.setSeek(CurlCallbacks.seek)
+  }
+
+  // MARK: The end
+
+  func remoteOutcome(_ code: CURLcode) -> TransferOutcome {
+    guard let remote else { return .cancelled }
+    let metrics = TransferMetrics(of: handle)
+    // An empty file brings no bytes that the facts could precede.
+    if failure == nil, code == CURLE_OK {
+      if remote.isAwaitingFacts { receiveFacts() }
+      if case .facts = remote.options.operation { receiveFacts() }
+    }
+    if let failure { return .failed(failure, head: nil, metrics: metrics) }
+    if isStopped || code == CURLE_OK { return .finished(head: nil, metrics: metrics) }
+    if code == CURLE_ABORTED_BY_CALLBACK, id.isCancelled { return .cancelled }
+    let status = remote.options.isFTP ? handle.long(CURLINFO_RESPONSE_CODE) : 0
+    let error = RemoteErrors.translate(
+      code,
+      RemoteErrors.Situation(
+        options: remote.options, host: request.host, status: status, reply: remote.reply(status: status),
+        systemError: Int32(handle.long(CURLINFO_OS_ERRNO)), received: metrics.bytesReceived,
+        isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0))
+    return .failed(error, head: nil, metrics: metrics)
+  }
+
+  // MARK: Called by libcurl
+
+  /// A line of the FTP dialogue; what libcurl puts in HTTP's form for us (`Content-Length: …`) is passed over.
+  func remoteHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    guard let remote else { return -1 }
+    remote.dialogueBytes += line.count
+    guard remote.dialogueBytes <= request.maximumHeadBytes else {
+      failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
+      return -1
+    }
+    remote.lastMove = .now
+    let isReply = line.count > 3 && line[..<3].allSatisfy { (48...57).contains($0) } && line[3] == UInt8(ascii: " ")
+    if isReply { remote.lastReply = RemoteErrors.printable(String(decoding: line.prefix(600), as: UTF8.self)) }
+    return line.count
+  }
+
+  /// Whether bytes that arrived are the file's and are wanted. The facts go first.
+  func mayWrite() -> Bool {
+    guard let remote, case .read = remote.options.operation else { return false }
+    if remote.isAwaitingFacts { receiveFacts() }
+    return failure == nil && !isStopped
+  }
+
+  private func receiveFacts() {
+    guard let remote else { return }
+    remote.isAwaitingFacts = false
+    let offset = if case .read(let offset) = remote.options.operation { offset } else { Int64(0) }
+    var rest = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+    // Of an empty rest libssh2's protocols say nothing.
+    if rest < 0, remote.options.isSSH { rest = 0 }
+    let time = handle.offset(CURLINFO_FILETIME_T)
+    let facts = RemoteFileFacts(
+      size: rest < 0 ? nil : rest + offset,
+      modificationTime: time < 0 ? nil : time.multipliedReportingOverflow(by: 1_000_000_000).partialValue,
+      isResumable: remote.options.scheme != "scp")
+    do throws(TransferError) {
+      verdict = try receiver.receive(facts)
+      if case .stop = verdict { isStopped = true }
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Called on every pass, also where libcurl waits on the spot. Anything but 0 ends the transfer.
+  func progress(received: Int64, sent: Int64) -> Int32 {
+    guard let remote else { return 0 }
+    if id.isCancelled { return 1 }
+    if received + sent != remote.moved {
+      remote.moved = received + sent
+      remote.lastMove = .now
+      if sent > 0, case .write(let write) = remote.options.operation { write.progressed?(write.offset + sent) }
+    } else if let limit = remote.silenceLimit(request), remote.lastMove.duration(to: .now) > limit {
+      failure = .connection(.stalled)
+      return 1
+    }
+    return 0
+  }
+
+  func judge(hostKey: UnsafeRawBufferPointer) -> Int32 {
+    guard let objection = remote?.hostKeys?.objection(to: [UInt8](hostKey)) else { return CURLKHMATCH_OK_VALUE }
+    failure = .remote(objection)
+    return CURLKHMATCH_MISMATCH_VALUE
+  }
+}
+
+private let CURLKHMATCH_OK_VALUE = Int32(CURLKHMATCH_OK.rawValue)
+private let CURLKHMATCH_MISMATCH_VALUE = Int32(CURLKHMATCH_MISMATCH.rawValue)
+
+/// What one transfer by FTP, SFTP or SCP keeps; HTTP has none.
+final class RemoteTransferState {
+  let options: RemoteOptions
+  /// libcurl's words for a failure (CURLOPT_ERRORBUFFER(3)); as long-lived as the transfer, which outlives its options.
+  let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+  var hostKeys: HostKeyCheck?
+  var isAwaitingFacts = false
+  var lastReply = ""
+  var dialogueBytes = 0
+  var moved: Int64 = 0
+  var lastMove = ContinuousClock.now
+
+  init(_ options: RemoteOptions) {
+    self.options = options
+    message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit { message.deallocate() }
+
+  /// The FTP reply that a failure is about or, without one, what libcurl says.
+  func reply(status: Int) -> String {
+    if status >= 400 || lastReply.hasPrefix("421"), !lastReply.isEmpty { return lastReply }
+    return RemoteErrors.printable(String(cString: message))
+  }
+
+  /// Beyond libcurl's own limits, which end what hangs in its waits.
+  func silenceLimit(_ request: WireRequest) -> Duration? {
+    request.stallTimeout.map { $0 * 2 + request.connectTimeout }
+  }
+}
+
+extension CurlCallbacks {
+  static let progress: transfer_progress_callback = { context, _, received, _, sent in
+    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().progress(
+      received: Int64(received), sent: Int64(sent))
+  }
+
+  static let hostKey: transfer_host_key_callback = { context, _, key, length in
+    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+      .judge(hostKey: .init(start: key, count: length))
+  }
+}

@@ -1,0 +1,140 @@
+import CCurl
+import Crypto
+import FoundationEssentials
+
+/// TLS: whom to believe, and who to be.
+extension Transfer {
+  func configureTrust(_ context: UnsafeMutableRawPointer) throws(TransferError) {
+    let policy = try request.trust.get()
+    handle.set(policy, request, TLSOptions.origin)
+    if let identity = request.clientIdentity { handle.set(identity) }
+    if policy.certificates != nil {
+      handle.set(CURLOPT_CERTINFO, true)
+      handle.set(CURLOPT_PREREQDATA, context)
+      handle.setReady { context, _, _, _, _ in
+        Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().ready()
+      }
+    }
+  }
+
+  /// Called when the connection is ready and nothing of the request has been sent.
+  private func ready() -> Int32 {
+    guard case .success(let policy) = request.trust, let pinned = policy.certificates else { return CURL_PREREQFUNC_OK }
+    // A connection used again was compared when it was made: its pins, and with them these certificates, are part of
+    // the key that libcurl finds connections by.
+    if handle.long(CURLINFO_NUM_CONNECTS) == 0 { return CURL_PREREQFUNC_OK }
+    if let certificate = handle.peerCertificate, pinned.contains(certificate) { return CURL_PREREQFUNC_OK }
+    failure = .serverTrust(.certificatePinningFailed(host: request.host))
+    return CURL_PREREQFUNC_ABORT
+  }
+
+  /// What libcurl's code means under this request's policy, where it means more than by itself.
+  func trustFailure(_ code: CURLcode) -> TransferError? {
+    guard code == CURLE_SSL_PINNEDPUBKEYNOTMATCH, case .success(let policy) = request.trust else { return nil }
+    return policy.certificates == nil
+      ? .serverTrust(.publicKeyPinningFailed(host: request.host))
+      : .serverTrust(.certificatePinningFailed(host: request.host))
+  }
+}
+
+/// libcurl's names for the same thing at the origin and at a proxy.
+struct TLSOptions {
+  var version: CURLoption
+  var verifyPeer: CURLoption
+  var verifyHost: CURLoption
+  var authorityFile: CURLoption
+  var authorityDirectory: CURLoption
+  var authorities: CURLoption
+  var pins: CURLoption
+  var revocationList: CURLoption
+
+  static let origin = TLSOptions(
+    version: CURLOPT_SSLVERSION, verifyPeer: CURLOPT_SSL_VERIFYPEER, verifyHost: CURLOPT_SSL_VERIFYHOST,
+    authorityFile: CURLOPT_CAINFO, authorityDirectory: CURLOPT_CAPATH, authorities: CURLOPT_CAINFO_BLOB,
+    pins: CURLOPT_PINNEDPUBLICKEY, revocationList: CURLOPT_CRLFILE)
+  static let proxy = TLSOptions(
+    version: CURLOPT_PROXY_SSLVERSION, verifyPeer: CURLOPT_PROXY_SSL_VERIFYPEER,
+    verifyHost: CURLOPT_PROXY_SSL_VERIFYHOST, authorityFile: CURLOPT_PROXY_CAINFO,
+    authorityDirectory: CURLOPT_PROXY_CAPATH, authorities: CURLOPT_PROXY_CAINFO_BLOB,
+    pins: CURLOPT_PROXY_PINNEDPUBLICKEY, revocationList: CURLOPT_PROXY_CRLFILE)
+}
+
+extension EasyHandle {
+  /// Every option here is part of the key by which libcurl finds a connection to use again (`Curl_ssl_config_matches`), so
+  /// that none made under one policy serves another.
+  func set(_ policy: TrustPolicy, _ request: WireRequest, _ options: TLSOptions) {
+    set(options.version, request.minimumTLSVersion == .v1_3 ? TRANSFER_SSLVERSION_TLSv1_3 : TRANSFER_SSLVERSION_TLSv1_2)
+    set(options.verifyPeer, policy.authorities != .anybody)
+    set(options.verifyHost, policy.validatesHost ? 2 : 0)  // 2: the name must match (CURLOPT_SSL_VERIFYHOST(3))
+    switch policy.authorities {
+    case .anybody: break
+    case .system:
+      guard let file = request.certificateAuthorityFile else { break }
+      set(options.authorityFile, file)
+      // libcurl's default directory of roots would be believed beside the file.
+      clear(options.authorityDirectory)
+    case .certificates(let certificates):
+      set(options.authorities, blob: Data(certificates.map(\.pem).joined().utf8))
+      clear(options.authorityFile)
+      clear(options.authorityDirectory)
+    }
+    if let pins = policy.pins { set(options.pins, pins) }
+    if let file = policy.revocationListFile {
+      set(options.revocationList, file)
+      // A resumed session is not checked against the list again.
+      set(CURLOPT_SSL_SESSIONID_CACHE, false)
+    }
+  }
+
+  func set(_ identity: ClientIdentity) {
+    switch identity.source {
+    case .pemFiles(let certificate, let key):
+      set(CURLOPT_SSLCERT, certificate)
+      set(CURLOPT_SSLKEY, key)
+    case .pem(let certificate, let key):
+      set(CURLOPT_SSLCERT_BLOB, blob: certificate)
+      set(CURLOPT_SSLKEY_BLOB, blob: key)
+    case .pkcs12File(let path):
+      set(CURLOPT_SSLCERTTYPE, "P12")
+      set(CURLOPT_SSLCERT, path)
+    case .pkcs12(let data):
+      set(CURLOPT_SSLCERTTYPE, "P12")
+      set(CURLOPT_SSLCERT_BLOB, blob: data)
+    }
+    // Without any, OpenSSL would ask for it on the terminal.
+    set(CURLOPT_KEYPASSWD, identity.passphrase ?? "")
+  }
+
+  /// The certificate that the server showed in the handshake of this transfer (`CURLINFO_CERTINFO(3)`).
+  var peerCertificate: Certificate? {
+    var chain: UnsafeMutablePointer<curl_certinfo>?
+    guard transfer_getinfo_certificates(pointer, &chain) == CURLE_OK, let chain, chain.pointee.num_of_certs > 0 else {
+      return nil
+    }
+    var entry = chain.pointee.certinfo[0]
+    while let current = entry {
+      if let data = current.pointee.data, case let text = String(cString: data), text.hasPrefix("Cert:") {
+        return try? Certificate.certificates(inPEM: String(text.dropFirst(5))).first
+      }
+      entry = current.pointee.next
+    }
+    return nil
+  }
+}
+
+extension TrustPolicy {
+  /// `CURLOPT_PINNEDPUBLICKEY`'s list. Where whole certificates are pinned their digest stands in it as one more pin, which
+  /// no key can have: it sets the connections of this policy apart from those of others that pin the same keys.
+  var pins: String? {
+    guard publicKeys != nil || certificates != nil else { return nil }
+    var keys = publicKeys ?? Set((certificates ?? []).map(\.publicKeyPin))
+    if publicKeys != nil, let certificates { keys.formIntersection(certificates.map(\.publicKeyPin)) }
+    let bodies = (certificates ?? []).map(\.der.hexString).sorted()
+    let mark = PublicKeyPin(subjectPublicKeyInfo: Data(bodies.joined(separator: ",").utf8))
+    return (keys.map(\.description).sorted() + [mark.description]).joined(separator: ";")
+  }
+}
+
+extension Data {
+  fileprivate var hexString: String { hex }
+}

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import HTTPTypes
+
+extension TransferRequest {
+  /// The request as a command for a POSIX shell that makes the same one with `curl`.
+  ///
+  /// Secrets are replaced by `***`: Authorization, cookies, API keys and the like, passwords, parameters of the URL or of a
+  /// form or a JSON body whose names say so. A body of another type is only named by its length, unless secrets are shown.
+  /// - Parameters:
+  ///   - showingSecrets: the command works as it is, and must not be logged.
+  ///   - defaultHeaders: the session's; a field of the request replaces those of its name.
+  public func cURLDescription(showingSecrets: Bool = false, defaultHeaders: HTTPFields = [:]) -> String {
+    var words = ["curl -v"]
+    switch method {
+    case .head: words.append("--head")
+    default: words.append("-X \(method.rawValue)")
+    }
+    let url = showingSecrets ? self.url.string : Redaction.url(self.url)
+    // curl takes brackets and braces for patterns.
+    if url.contains(where: { "[]{}".contains($0) }) { words.append("--globoff") }
+    if let credentials {
+      words.append(
+        "-u " + Shell.quoted("\(credentials.username):\(showingSecrets ? credentials.password : Redaction.mark)"))
+    }
+    var fields = defaultHeaders
+    for name in Set(headers.map(\.name)) { fields[fields: name] = headers[fields: name] }
+    for field in fields.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
+      let value = showingSecrets ? field.value : Redaction.value(of: field)
+      // With a colon an empty field would be left out.
+      words.append("-H " + Shell.quoted(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"))
+    }
+    if let body { words.append(bodyWord(body, showingSecrets)) }
+    words.append(Shell.quoted(url))
+    return words.joined(separator: " \\\n\t")
+  }
+
+  private func bodyWord(_ body: RequestBody, _ showingSecrets: Bool) -> String {
+    if case .file(let path) = body { return "--data-binary " + Shell.quoted("@\(path)") }
+    guard case .data(let data) = body else { return "--data-binary " + Shell.quoted("@<several pieces>") }
+    // A command's line has room for 128 KiB a word (execve(2)), and no NUL.
+    if data.count <= 64 * 1024, let text = String(validating: data, as: UTF8.self), !text.contains("\0"),
+      let shown = showingSecrets ? text : shown(text)
+    {
+      return "--data-raw " + Shell.quoted(shown)
+    }
+    return "--data-binary " + Shell.quoted("@<\(data.count) bytes>")
+  }
+
+  /// `nil` for what may hold secrets that have no names.
+  private func shown(_ text: String) -> String? {
+    let type = headers[.contentType].map { MediaType($0).essence } ?? ""
+    if type == "application/x-www-form-urlencoded" { return Redaction.pairs(text) }
+    guard type == "application/json" || type.hasSuffix("+json"),
+      let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    else { return nil }
+    let hidden = Redaction.json(value)
+    if hidden == value { return text }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(hidden)).map { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension TransferRequest: CustomDebugStringConvertible {
+  /// The `curl` command, without secrets.
+  public var debugDescription: String { cURLDescription() }
+}
+
+/// Words for a POSIX shell (POSIX.1-2024 §2.2.2).
+enum Shell {
+  static func quoted(_ word: String) -> String { "'" + word.replacing("'", with: #"'\''"#) + "'" }
+}

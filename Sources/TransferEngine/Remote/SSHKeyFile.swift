@@ -1,0 +1,19 @@
+import Glibc
+
+/// Which private key file a transfer shows.
+enum SSHKeyFile {
+  /// `nil`: none is configured and none of the usual ones is there.
+  /// - Throws: `.loginDenied` where the configured one cannot be read: no other way was meant.
+  static func path(_ configuration: SSHConfiguration, host: String) throws(TransferError) -> String? {
+    guard let path = configuration.privateKeyFile else {
+      return ["id_ed25519", "id_ecdsa", "id_rsa"].lazy.map { LocalUser.home + "/.ssh/" + $0 }
+        .first { access($0, R_OK) == 0 }
+    }
+    let full = path.hasPrefix("~/") ? LocalUser.home + path.dropFirst() : path
+    guard access(full, R_OK) == 0 else {
+      let reason = String(cString: strerror(errno))
+      throw .remote(.loginDenied(host: host, reply: "the key file \(path) cannot be read: \(reason)"))
+    }
+    return full
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+
+/// A real HTTP proxy, tinyproxy, on 127.0.0.1; it forwards and tunnels to any port.
+public final class Tinyproxy: Sendable {
+  public let port: UInt16
+  private let process: ChildProcess
+  private let directory: TemporaryDirectory
+
+  /// - Parameters:
+  ///   - credentials: `user` and `password` that it demands.
+  ///   - forbidding: a host that it does not let anybody through to.
+  public init(
+    credentials: (user: String, password: String)? = nil, forbidding host: String? = nil
+  ) async throws {
+    let program = try BuiltPrograms.system("tinyproxy")
+    directory = try TemporaryDirectory()
+    if let host { try directory.file("filter", text: "\(host)\n") }
+    (process, port) = try await startedOnFreePort("tinyproxy") { [directory] port in
+      var lines = [
+        "Port \(port)", "Listen 127.0.0.1", "Timeout 30", "MaxClients 100", "LogLevel Connect",
+        "LogFile \"\(directory.path("log"))\"",
+      ]
+      if let credentials { lines.append("BasicAuth \(credentials.user) \(credentials.password)") }
+      if host != nil { lines.append("Filter \"\(directory.path("filter"))\"") }
+      try directory.file("tinyproxy.conf", text: lines.joined(separator: "\n") + "\n")
+      return Launch(program, ["-d", "-c", directory.path("tinyproxy.conf")], directory: directory.path)
+    }
+  }
+
+  deinit { process.signalGroup(SIGKILL) }
+
+  /// What it has logged.
+  public var log: String { (try? String(contentsOfFile: directory.path("log"), encoding: .utf8)) ?? "" }
+}
+
+/// A real SOCKS5 proxy, microsocks, on 127.0.0.1.
+public final class Microsocks: Sendable {
+  public let port: UInt16
+  private let process: ChildProcess
+
+  public init(credentials: (user: String, password: String)? = nil) async throws {
+    let program = try BuiltPrograms.system("microsocks")
+    let login = credentials.map { ["-u", $0.user, "-P", $0.password] } ?? []
+    (process, port) = try await startedOnFreePort("microsocks") { port in
+      Launch(program, ["-i", "127.0.0.1", "-p", "\(port)"] + login)
+    }
+  }
+
+  deinit { process.signalGroup(SIGKILL) }
+
+  /// What it has logged: a line for each connection it made.
+  public var log: String { process.errorsSoFar }
+}
+
+/// Starts a server that must be told its port, with another one where somebody was faster, and waits until it listens.
+func startedOnFreePort(
+  _ name: String, _ launch: (UInt16) throws -> Launch
+) async throws -> (ChildProcess, UInt16) {
+  var lastError: any Error = TestSupportError.timedOut("\(name) to listen", after: .seconds(10))
+  for _ in 0..<5 {
+    let port = try freePort()
+    let process = try ChildProcess(launch(port))
+    let deadline = ContinuousClock.now + .seconds(10)
+    // A foreign program cannot tell that it is ready: look again and again.
+    while ContinuousClock.now < deadline, process.isRunning {
+      if canConnect(to: port) { return (process, port) }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    process.signalGroup(SIGKILL)
+    lastError = TestSupportError.failed(program: name, reason: process.errorsSoFar)
+  }
+  throw lastError
+}
+
+private func canConnect(to port: UInt16) -> Bool {
+  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  guard descriptor >= 0 else { return false }
+  defer { close(descriptor) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_port = port.bigEndian
+  address.sin_addr.s_addr = inet_addr("127.0.0.1")
+  return withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct NetrcAdapterTests {
+  private static let basic = "Basic \(Data("u:secret".utf8).base64EncodedString())"
+
+  private struct Room {
+    let directory = try! TemporaryDirectory()
+    func netrc(_ text: String) throws -> NetrcAdapter {
+      let path = try directory.file("netrc", text: text)
+      chmod(path, 0o600)
+      return NetrcAdapter(path: path)
+    }
+  }
+
+  @Test("the host of the request's own URL is looked up, that of a redirect is not")
+  func firstHostOnly() async throws {
+    let room = Room()
+    let target = try LoopbackServer { _ in .response(200) }
+    // Both are in the file, by names: the redirect must not be looked up all the same.
+    let server = try LoopbackServer { _ in .redirect(to: "http://localhost:\(target.port)/") }
+    let adapter = try room.netrc(
+      "machine 127.0.0.1 login u password secret\nmachine localhost login other password leaked")
+    let session = Session(interceptor: adapter)
+    #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
+    #expect(server.requests[0].headers["Authorization"] == Self.basic)
+    #expect(target.requests[0].headers["Authorization"] == nil)
+  }
+
+  @Test("an empty default is no credential, and no reason to send any")
+  func emptyDefault() async throws {
+    // CVE-2024-11053: curl sent the first host's password to the second one, where that had an entry without one.
+    let room = Room()
+    let target = try LoopbackServer { _ in .response(200) }
+    let server = try LoopbackServer { _ in .redirect(to: target.url("/")) }
+    let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret\ndefault\n"))
+    #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
+    #expect(target.requests[0].headers["Authorization"] == nil)
+    let other = try RequestURL("http://localhost:\(target.port)/")
+    #expect(await session.request(other).response().error == nil)
+    #expect(target.requests[1].headers["Authorization"] == nil)
+  }
+
+  @Test("what the request brings comes first; a user without a password gets one")
+  func precedence() async throws {
+    let room = Room()
+    let server = try LoopbackServer { _ in .response(200) }
+    let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret"))
+    func sent(_ url: String, _ headers: HTTPFields = [:]) async throws -> String? {
+      let before = server.requests.count
+      _ = await session.request(try RequestURL(url), headers: headers).response()
+      return server.requests[before].headers["Authorization"]
+    }
+    #expect(try await sent(server.url("/")) == Self.basic)
+    #expect(try await sent("http://u@127.0.0.1:\(server.port)/") == Self.basic)
+    let own = "Basic \(Data("me:mine".utf8).base64EncodedString())"
+    #expect(try await sent("http://me:mine@127.0.0.1:\(server.port)/") == own)
+    #expect(try await sent(server.url("/"), [.authorization: "Bearer x"]) == "Bearer x")
+    let nobody = "Basic \(Data("me:".utf8).base64EncodedString())"
+    #expect(try await sent("http://me@127.0.0.1:\(server.port)/") == nobody)
+  }
+
+  @Test("a file that changed is read again; one that must be there and is not fails the request")
+  func changes() async throws {
+    let room = Room()
+    let server = try LoopbackServer { _ in .response(200) }
+    let adapter = try room.netrc("machine 127.0.0.1 login old password old!")
+    let session = Session(interceptor: adapter)
+    let url = try RequestURL(server.url("/"))
+    _ = await session.request(url).response()
+    _ = try room.netrc("machine 127.0.0.1 login u password secret")
+    _ = await session.request(url).response()
+    #expect(server.requests[1].headers["Authorization"] == Self.basic)
+    let missing = Session(interceptor: NetrcAdapter(path: "/nonexistent/netrc"))
+    guard case .file? = await missing.request(url).response().error else {
+      Issue.record("no error")
+      return
+    }
+    #expect(server.requests.count == 2)
+  }
+}

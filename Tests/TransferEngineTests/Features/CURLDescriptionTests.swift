@@ -1,0 +1,114 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct CURLDescriptionTests {
+  @Test("a request as a command")
+  func format() throws {
+    let request = TransferRequest(
+      url: try RequestURL("https://e.test/a?b=[1]"), method: .post,
+      headers: [.contentType: "application/x-www-form-urlencoded", .accept: "it's", HTTPField.Name("X-Empty")!: ""],
+      body: .data(Data("a=1&password=geheim&b=%27".utf8)), credentials: Credentials(username: "u", password: "geheim"))
+    #expect(
+      request.cURLDescription(defaultHeaders: [.accept: "*/*", .userAgent: "x/1"])
+        == [
+          "curl -v", "-X POST", "--globoff", "-u 'u:***'", #"-H 'Accept: it'\''s'"#,
+          "-H 'Content-Type: application/x-www-form-urlencoded'", "-H 'User-Agent: x/1'", "-H 'X-Empty;'",
+          "--data-raw 'a=1&password=***&b=%27'", "'https://e.test/a?b=[1]'",
+        ].joined(separator: " \\\n\t"))
+    #expect(request.debugDescription == request.cURLDescription())
+    #expect(String(reflecting: request) == request.cURLDescription())
+    #expect(request.cURLDescription(showingSecrets: true).contains("-u 'u:geheim'"))
+    #expect(request.cURLDescription(showingSecrets: true).contains("password=geheim"))
+  }
+
+  @Test(
+    "secrets are not shown, wherever they are",
+    arguments: [
+      "Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Api-Key", "X-Amz-Security-Token",
+      "X-CSRF-Token", "X-Goog-Signature", "Private-Token", "X-Vault-Token", "Ocp-Apim-Subscription-Key", "X-Session-Id",
+    ])
+  func fields(_ name: String) throws {
+    let request = TransferRequest(
+      url: try RequestURL("https://e.test/"), headers: [try #require(HTTPField.Name(name)): "x=geheim"])
+    #expect(!request.cURLDescription().contains("geheim"))
+    #expect(request.cURLDescription().contains(name))
+    #expect(request.cURLDescription(showingSecrets: true).contains("\(name): x=geheim"))
+  }
+
+  @Test(
+    "parameters whose names say so are not shown",
+    arguments: [
+      "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "X-Goog-Signature", "sig", "Signature", "token",
+      "access_token", "refresh%5Ftoken", "api_key", "apikey", "key", "client_secret", "password", "code", "jwt", "auth",
+      "AWSAccessKeyId", "sessionid",
+    ])
+  func parameters(_ name: String) throws {
+    let request = TransferRequest(url: try RequestURL("https://e.test/p?a=1&\(name)=geheim&z=2"))
+    #expect(request.cURLDescription().hasSuffix("'https://e.test/p?a=1&\(name)=***&z=2'"))
+  }
+
+  @Test(
+    "what is no secret stays",
+    arguments: ["page", "q", "monkey", "keyword", "Expires", "X-Amz-Date", "prefix", "uploadId", "author"])
+  func harmless(_ name: String) throws {
+    let request = TransferRequest(url: try RequestURL("https://e.test/p?\(name)=1"))
+    #expect(request.cURLDescription().hasSuffix("?\(name)=1'"))
+  }
+
+  @Test("schemes and the names of cookies stay")
+  func schemes() throws {
+    let request = TransferRequest(
+      url: try RequestURL("https://u:geheim@e.test/"),
+      headers: [.authorization: "Bearer geheim", .cookie: "a=geheim; b=geheim", .contentType: "text/x"])
+    let text = request.cURLDescription()
+    #expect(text.contains("'Authorization: Bearer ***'"))
+    #expect(text.contains("'Cookie: a=***; b=***'"))
+    #expect(!text.contains("geheim"))
+  }
+
+  @Test("bodies by their type")
+  func bodies() throws {
+    func text(_ type: String, _ body: RequestBody, showing: Bool = false) throws -> String {
+      TransferRequest(url: try RequestURL("https://e.test/"), method: .put, headers: [.contentType: type], body: body)
+        .cURLDescription(showingSecrets: showing)
+    }
+    let json = #"{"user":"u","nested":[{"api_key":"geheim","n":1}]}"#
+    #expect(
+      try text("application/json; charset=utf-8", .data(Data(json.utf8)))
+        .contains(#"--data-raw '{"nested":[{"api_key":"***","n":1}],"user":"u"}'"#))
+    #expect(try text("application/json", .data(Data("[1]".utf8))).contains("--data-raw '[1]'"))
+    #expect(try text("application/json", .data(Data("geheim".utf8))).contains("'@<6 bytes>'"))
+    #expect(try text("text/plain", .data(Data("geheim".utf8))).contains("'@<6 bytes>'"))
+    #expect(try text("text/plain", .data(Data("geheim".utf8)), showing: true).contains("--data-raw 'geheim'"))
+    #expect(try text("x/y", .data(Data([0, 255])), showing: true).contains("'@<2 bytes>'"))
+    #expect(try text("x/y", .file(path: "/a b")).contains("--data-binary '@/a b'"))
+    #expect(try text("x/y", .segments([])).contains("'@<several pieces>'"))
+  }
+
+  @Test("the command makes the same request", arguments: [HTTPRequest.Method.get, .post, .put, .head, .delete])
+  func runs(_ method: HTTPRequest.Method) async throws {
+    let server = try LoopbackServer { _ in .response(200) }
+    let hasBody = method == .post || method == .put
+    let request = TransferRequest(
+      url: try RequestURL(server.url("/a%20b?q=it's&l=[1]&d=$HOME&e=!x")), method: method,
+      headers: [
+        .authorization: "Bearer `id`", HTTPField.Name("X-Quotes")!: "\"'\\ $(id)", HTTPField.Name("X-Empty")!: "",
+      ],
+      body: hasBody ? .data(Data("@line\n'$HOME'\\".utf8)) : nil)
+    let result = try await Launch("/bin/sh", ["-c", request.cURLDescription(showingSecrets: true)]).run()
+    #expect(result.status == 0, "\(result.stderr)")
+    let response = await Session().request(
+      request.url, method: method, headers: request.headers, body: request.body
+    ).response()
+    #expect(response.error == nil)
+    let (theirs, ours) = (server.requests[0], server.requests[1])
+    #expect(theirs.method == ours.method)
+    #expect(theirs.target == ours.target)
+    #expect(theirs.body == ours.body)
+    for name in ["Authorization", "X-Quotes", "X-Empty"] { #expect(theirs.headers[name] == ours.headers[name]) }
+  }
+}

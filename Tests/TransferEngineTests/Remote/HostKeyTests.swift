@@ -1,0 +1,161 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+/// Nothing of ours, no password above all, goes to an SSH server that is not the one it should be.
+@Suite(.timeLimit(.minutes(1))) struct HostKeyTests {
+  static let payload = Payload(size: 100_000, seed: 2)
+
+  private func download(
+    _ server: SSHServer, _ change: (inout SSHConfiguration) -> Void
+  ) async throws -> DownloadResponse {
+    let room = try DownloadRoom.ssh(server, change)
+    try Self.payload.write(to: server.root + "/a")
+    return try await room.download(.to(server.url("sftp", server.root + "/a"))).response()
+  }
+
+  @Test("an unknown host is refused, with its fingerprint and how to trust it")
+  func unknown() async throws {
+    let server = try await SSHServer()
+    let empty = try server.knownHosts("", named: "empty")
+    for file in [empty, "/nonexistent/known_hosts"] {
+      let response = try await download(server) { $0.knownHostsFiles = [file] }
+      guard case .remote(.hostKeyUnknown(_, _, _, let fingerprint, _))? = response.error else {
+        Issue.record("\(String(describing: response.error))")
+        continue
+      }
+      #expect(try await fingerprint == server.fingerprint())
+      #expect(response.error?.isTransient == false)
+      #expect("\(response.error!)".contains("ssh-keyscan -p \(server.port) -t ed25519 127.0.0.1 >> \(file)"))
+    }
+    #expect(!server.log.contains("Accepted"))
+    #expect(try String(contentsOfFile: empty, encoding: .utf8) == "")
+  }
+
+  @Test("a host whose key changed is refused, whatever the policy")
+  func changed() async throws {
+    let (server, other) = (try await SSHServer(), try await SSHServer())
+    let file = try server.knownHosts("[127.0.0.1]:\(server.port) \(other.hostKey())\n", named: "changed")
+    for policy in [SSHConfiguration.HostKeyPolicy.known, .acceptNew] {
+      let response = try await download(server) {
+        $0.knownHostsFiles = [file]
+        $0.hostKeyPolicy = policy
+      }
+      guard case .remote(.hostKeyChanged(_, _, let fingerprint, let expectedBy))? = response.error else {
+        Issue.record("\(String(describing: response.error))")
+        continue
+      }
+      #expect(try await fingerprint == server.fingerprint())
+      #expect(expectedBy.contains("\(file), line 1"))
+      #expect(response.error?.isTransient == false)
+    }
+    #expect(!server.log.contains("Accepted"))
+  }
+
+  @Test("a new host is believed once if that is wanted, and written down")
+  func acceptNew() async throws {
+    let server = try await SSHServer()
+    let file = try server.knownHosts("h.test ssh-ed25519 AAAA no newline at the end", named: "new")
+    for _ in 0..<2 {
+      let response = try await download(server) {
+        $0.knownHostsFiles = [file]
+        $0.hostKeyPolicy = .acceptNew
+      }
+      #expect(response.error == nil)
+    }
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let line = "[127.0.0.1]:\(server.port) \(try server.hostKey())\n"
+    #expect(text == "h.test ssh-ed25519 AAAA no newline at the end\n" + line)
+    #expect(try await download(server) { $0.knownHostsFiles = [file] }.error == nil)
+  }
+
+  @Test("a new key that cannot be written down is not believed")
+  func unwritable() async throws {
+    let server = try await SSHServer()
+    let response = try await download(server) {
+      $0.knownHostsFiles = ["/proc/nowhere/known_hosts"]
+      $0.hostKeyPolicy = .acceptNew
+    }
+    guard case .remote(.hostKeyRefused)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+  }
+
+  @Test("a pinned fingerprint stands alone, with or without its prefix and padding")
+  func pinned() async throws {
+    let server = try await SSHServer()
+    let pin = try await server.fingerprint()
+    for text in [pin, String(pin.dropFirst(7)), pin + "="] {
+      let response = try await download(server) {
+        $0.knownHostsFiles = []
+        $0.hostKeyPolicy = .pinned(sha256: ["SHA256:AAAA", text])
+      }
+      #expect(response.error == nil, "\(text)")
+    }
+    let response = try await download(server) { $0.hostKeyPolicy = .pinned(sha256: ["SHA256:AAAA"]) }
+    guard case .remote(.hostKeyChanged)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+  }
+
+  @Test("of several keys the known one is asked for, also behind a hashed name and below other hosts' lines")
+  func keyTypes() async throws {
+    let server = try await SSHServer(.init(hostKeys: ["ecdsa", "ed25519", "rsa"]))
+    let stranger = try await SSHServer(.init(hostKeys: ["rsa"]))
+    for type in ["ecdsa", "ed25519", "rsa"] {
+      // The first line, hashed, is of another host and another type: libcurl's own check would go astray here.
+      let other = type == "rsa" ? "ed25519" : "rsa"
+      let key = type == "rsa" ? try server.hostKey("ed25519") : try stranger.hostKey("rsa")
+      _ = other
+      let file = try server.knownHosts(
+        "elsewhere.test \(key)\n[127.0.0.1]:\(server.port) \(try server.hostKey(type))\n", named: "kh_" + type)
+      try await Launch(BuiltPrograms.system("ssh-keygen"), ["-H", "-f", file]).runSuccessfully()
+      let response = try await download(server) { $0.knownHostsFiles = [file] }
+      #expect(response.error == nil, "\(type)")
+    }
+  }
+
+  @Test("a revoked key is refused though another line knows it")
+  func revoked() async throws {
+    let server = try await SSHServer()
+    let line = "[127.0.0.1]:\(server.port) \(try server.hostKey())\n"
+    let file = try server.knownHosts(line + "@revoked " + line, named: "revoked")
+    let response = try await download(server) { $0.knownHostsFiles = [file] }
+    guard case .remote(.hostKeyRefused(_, let reason))? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(reason.contains("line 2"))
+  }
+
+  @Test("a connection that was trusted by a request's own rules serves no other request")
+  func isolation() async throws {
+    let server = try await SSHServer()
+    try Self.payload.write(to: server.root + "/a")
+    let pin = try await server.fingerprint()
+    let room = try DownloadRoom.ssh(server) { $0.knownHostsFiles = [] }
+    var request = try TransferRequest.to(server.url("sftp", server.root + "/a"))
+    request.ssh = SSHConfiguration(
+      hostKeyPolicy: .pinned(sha256: [pin]), privateKeyFile: server.privateKey, usesAgent: false)
+    #expect(try await room.download(request).response().error == nil)
+    request.ssh = nil
+    let response = try await room.download(request, options: .removePreviousFile).response()
+    guard case .remote(.hostKeyUnknown)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+  }
+
+  @Test("a passphrase is in no description")
+  func descriptions() {
+    let configuration = SSHConfiguration(privateKeyFile: "/k", passphrase: "hunter2")
+    var text = "\(configuration) \(String(reflecting: configuration))"
+    dump(configuration, to: &text)
+    dump([configuration], to: &text)
+    #expect(!text.contains("hunter2"))
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+/// Client certificates, against an nginx that says what it was shown.
+@Suite(.timeLimit(.minutes(1))) struct ClientIdentityTests {
+  private static func server(_ certificates: TestCertificates, _ more: String = "") async throws -> Nginx {
+    let directives = """
+      ssl_client_certificate \(certificates.authority); ssl_verify_client optional;
+      location / { return 200 "$ssl_client_verify $ssl_client_s_dn"; }
+      \(more)
+      """
+    return try await Nginx(.init(certificates: certificates, directives: directives))
+  }
+
+  private static func configuration(_ certificates: TestCertificates) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.certificateAuthorityFile = certificates.authority
+    return configuration
+  }
+
+  @Test("PEM and PKCS#12, from files and from memory, with and without a passphrase")
+  func forms() async throws {
+    let certificates = try await TestCertificates()
+    let nginx = try await Self.server(certificates)
+    let client = try await certificates.client()
+    let url = try RequestURL(nginx.url("/"))
+    func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
+    let identities: [ClientIdentity] = [
+      .pem(certificateFile: client.certificate, keyFile: client.key),
+      .pem(certificateFile: client.certificate, keyFile: client.encryptedKey, passphrase: client.passphrase),
+      .pem(certificate: try bytes(client.certificate), key: try bytes(client.key)),
+      .pem(
+        certificate: try bytes(client.certificate), key: try bytes(client.encryptedKey), passphrase: client.passphrase),
+      .pkcs12(file: client.pkcs12, passphrase: client.passphrase),
+      .pkcs12(try bytes(client.pkcs12), passphrase: client.passphrase),
+    ]
+    for identity in identities {
+      var configuration = Self.configuration(certificates)
+      configuration.clientIdentities[url] = identity
+      let response = await Session(configuration: configuration).request(url).response()
+      #expect(response.error == nil, "\(identity)")
+      #expect(String(decoding: response.data, as: UTF8.self) == "SUCCESS CN=somebody", "\(identity)")
+      #expect(!"\(identity)".contains(client.passphrase))
+    }
+  }
+
+  @Test("a wrong or missing passphrase, and a missing file, fail for good, and nobody is asked for one")
+  func unusable() async throws {
+    let certificates = try await TestCertificates()
+    let nginx = try await Self.server(certificates)
+    let client = try await certificates.client()
+    let url = try RequestURL(nginx.url("/"))
+    for identity: ClientIdentity in [
+      .pem(certificateFile: client.certificate, keyFile: client.encryptedKey),
+      .pem(certificateFile: client.certificate, keyFile: client.encryptedKey, passphrase: "wrong"),
+      .pkcs12(file: client.pkcs12, passphrase: "wrong"), .pkcs12(file: client.pkcs12),
+      .pem(certificateFile: "/nonexistent.pem", keyFile: client.key), .pkcs12(Data("nonsense".utf8)),
+    ] {
+      var configuration = Self.configuration(certificates)
+      configuration.clientIdentities[url] = identity
+      let error = await Session(configuration: configuration).request(url).response().error
+      guard case .connection(.tls(_, _, isTransient: false))? = error else {
+        Issue.record("\(identity): \(String(describing: error))")
+        continue
+      }
+    }
+  }
+
+  @Test("only the origin it is named for sees it, not the one a redirect leads to")
+  func origins() async throws {
+    let certificates = try await TestCertificates()
+    let client = try await certificates.client()
+    let other = try await Self.server(certificates)
+    let nginx = try await Self.server(certificates, "location /away { return 302 \(other.url("/")); }")
+    var configuration = Self.configuration(certificates)
+    configuration.clientIdentities[try RequestURL(nginx.url("/whatever"))] = .pem(
+      certificateFile: client.certificate, keyFile: client.key)
+    let session = Session(configuration: configuration)
+    func answer(_ url: String) async throws -> String {
+      String(decoding: await session.request(try RequestURL(url)).response().data, as: UTF8.self)
+    }
+    #expect(try await answer(nginx.url("/")) == "SUCCESS CN=somebody")
+    #expect(try await answer(nginx.url("/away")) == "NONE ")
+    #expect(try await answer(other.url("/")) == "NONE ")
+    // Another name of the same server is another origin.
+    #expect(try await answer("https://localhost:\(nginx.port)/") == "NONE ")
+  }
+}

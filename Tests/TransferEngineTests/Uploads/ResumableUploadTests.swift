@@ -1,0 +1,213 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct ResumableUploadTests {
+  static let size: Int64 = 6 << 20
+
+  private func upload(_ room: UploadRoom, _ server: ScriptedResumable, version: Int = 8) throws -> FileUpload {
+    var upload = try room.upload(to: server.url, by: .resumable)
+    upload.interopVersion = version
+    return upload
+  }
+
+  @Test("one request, and a record as soon as the server says where the upload is", arguments: [3, 4, 5, 6, 7, 8])
+  func whole(version: Int) async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable(version: version)
+    let journal = UploadRecorder()
+    let response = await room.send(try upload(room, server, version: version), journal: journal)
+    #expect(word(response.error) == "success")
+    #expect(response.head?.status == 201)
+    #expect(server.requests.count == 1)
+    #expect(server.requests[0].method == "PUT")
+    #expect(server.requests[0].headers["Upload-Length"] == String(Self.size))
+    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(journal.records.value.count == 1)
+    #expect(response.ledger == nil)
+  }
+
+  @Test("no more than 1 MiB leaves before the record is durable")
+  func recordFirst() async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable()
+    let shown = Watched<Int64>(0)
+    let journal = SlowRecorder()
+    let request = room.session.upload(try upload(room, server), journal: journal)
+      .uploadProgress { progress in shown.mutate { $0 = max($0, progress.sent) } }.resume()
+    try await journal.asked.wait()
+    try await shown.wait(for: "the body to come to its gate") { $0 >= 1 << 20 ? () : nil }
+    #expect(shown.value <= 1 << 20 + 256 << 10)
+    journal.proceed.open()
+    #expect(word(await request.response().error) == "success")
+    #expect(server.bytes(of: "u0") == room.payload.data)
+    let failing = await room.send(
+      try upload(room, server), journal: UploadRecorder(failing: .file(.diskFull("full"))))
+    #expect(word(failing.error) == "hook")
+  }
+
+  @Test(
+    "after a break the server is asked, and gets no byte twice",
+    arguments: [(0, 8), (1, 8), (2_500_000, 8), (2_500_000, 3), (2_500_000, 5), (2_500_000, 6), (6 << 20, 8)]
+      as [(Int64, Int)])
+  func drop(after bytes: Int64, version: Int) async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable(version: version) { request, number in
+      request.method == "PUT" || request.method == "PATCH" && number == 0
+        ? .take(request.method == "PUT" ? bytes : 1000, then: [.reset]) : nil
+    }
+    let journal = UploadRecorder()
+    let first = await room.send(try upload(room, server, version: version), journal: journal)
+    #expect(word(first.error) == "broken")
+    #expect(first.bytesAcknowledged == bytes || first.bytesAcknowledged == 0)
+    let last = await Session().upload(
+      try upload(room, server), resumingWith: journal.last?.encoded(), journal: journal, interceptor: .atOnce(4)
+    ).response()
+    #expect(word(last.error) == "success")
+    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytesArrived == Self.size)
+    #expect(server.isComplete("u0"))
+    #expect(server.requests("PUT").count == 1)
+    #expect(last.resumedFrom == (bytes == Self.size ? bytes : bytes + 1000))
+  }
+
+  @Test("a server that does not know of it gets a plain request", arguments: [true, false])
+  func plain(isPUT: Bool) async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try LoopbackServer { _ in .response(201) }
+    let journal = UploadRecorder()
+    let response = await room.send(
+      try room.upload(to: server.url("/a"), by: .resumable, method: isPUT ? .put : .post), journal: journal)
+    #expect(word(response.error) == "success")
+    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+    #expect(journal.records.value.count == (isPUT ? 0 : 1))
+    let lost = try LoopbackServer { _ in [.reset] }
+    let failed = await room.send(
+      try room.upload(to: lost.url("/a"), by: .resumable, method: isPUT ? .put : .post))
+    #expect(word(failed.error) == (isPUT ? "broken" : "unknown"))
+    #expect(lost.requests.count == 1)
+  }
+
+  @Test("a 104 of no known version is nobody's")
+  func foreignInterim() async throws {
+    let room = try UploadRoom(size: 1000)
+    for version in ["", "Upload-Draft-Interop-Version: 2\r\n", "Upload-Draft-Interop-Version: 9\r\n"] {
+      let server = try LoopbackServer(bodies: .byScript) { _ in
+        [
+          .raw(Data("HTTP/1.1 104 Upload\r\n\(version)Location: /x\r\n\r\n".utf8)), .readBody(),
+          .status(503, headers: ["Content-Length": "0"]), .keepAlive,
+        ]
+      }
+      let response = await room.send(try room.upload(to: server.url("/a"), by: .resumable))
+      #expect(word(response.error) == "status 503")
+      #expect(response.ledger == nil)
+    }
+  }
+
+  @Test("the target's own answer ends it, whatever it says")
+  func target() async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable { request, _ in request.method == "PUT" ? .target(422) : nil }
+    let response = await room.send(try upload(room, server))
+    #expect(word(response.error) == "status 422")
+    #expect(response.ledger == nil)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("a failure of the server in the middle is gone on from")
+  func serverFailure() async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable { request, number in
+      request.method == "PUT" && number == 0
+        ? .take(1 << 20, then: [.status(503, headers: ["Content-Length": "0", "Connection": "close"]), .close]) : nil
+    }
+    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    #expect(word(response.error) == "success")
+    #expect(response.resumedFrom == 1 << 20)
+    #expect(server.bytes(of: "u0") == room.payload.data)
+  }
+
+  @Test("another offset than ours: the server's counts")
+  func conflict() async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable { request, number in
+      switch (request.method, number) {
+      case ("PUT", 0): .take(3_000_000, then: [.reset])
+      case ("HEAD", 0):
+        .instead([
+          .status(
+            204, headers: ["Upload-Draft-Interop-Version": "8", "Upload-Offset": "1000", "Upload-Complete": "?0"]),
+          .keepAlive,
+        ])
+      default: nil
+      }
+    }
+    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    #expect(word(response.error) == "success")
+    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.requests("PATCH").count == 2)
+  }
+
+  @Test("appends keep to the server's limits, as told before and by a 413", arguments: [true, false])
+  func limits(isTold: Bool) async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable(limit: isTold ? "max-append-size=2097152, max-age=100" : nil) {
+      request, number in
+      let length = Int64(request.headers["Content-Length"] ?? "0") ?? 0
+      if request.method == "PUT", number == 0 {
+        return isTold
+          ? .take(1 << 20, then: [.reset])
+          : .instead(.response(413, headers: ["Upload-Limit": "max-append-size=2097152", "Connection": "close"]))
+      }
+      return request.method == "PATCH" && length > 2 << 20
+        ? .instead(.response(413, headers: ["Upload-Limit": "max-append-size=2097152", "Connection": "close"])) : nil
+    }
+    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    #expect(word(response.error) == "success")
+    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.isComplete("u0"))
+    #expect(server.bytesArrived == Self.size)
+  }
+
+  @Test("a forgotten upload is made anew", arguments: [403, 404, 410])
+  func gone(_ status: Int) async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable { request, number in
+      switch (request.method, number) {
+      case ("PUT", 0): .take(1 << 20, then: [.reset])
+      case ("HEAD", 0): .instead(.response(status))
+      default: nil
+      }
+    }
+    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    #expect(word(response.error) == "success")
+    #expect(server.bytes(of: "u1") == room.payload.data)
+  }
+
+  @Test("abandoned, it is gone from the server")
+  func abandon() async throws {
+    let room = try UploadRoom(size: Self.size)
+    let server = try ScriptedResumable { request, number in
+      request.method == "PUT" ? .take(1 << 20, then: [.reset]) : nil
+    }
+    let upload = try upload(room, server)
+    let ledger = try #require(await room.send(upload).ledger)
+    #expect(server.uploads == ["u0"])
+    for _ in 0..<2 { try await room.session.abandon(upload, ledger: ledger.encoded()) }
+    #expect(server.uploads == [])
+  }
+}
+
+/// A journal that takes its time.
+private final class SlowRecorder: UploadJournal {
+  let asked = Gate()
+  let proceed = Gate()
+
+  func record(_ ledger: UploadLedger, acknowledged: Int64) async throws {
+    asked.open()
+    try await proceed.wait()
+  }
+}
