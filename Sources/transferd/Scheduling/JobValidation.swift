@@ -36,6 +36,7 @@ struct JobValidation {
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.url(job.source)
+    guard url.scheme != "s3" else { throw Problem(.invalid, "the scheme \"s3\" is for uploads") }
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       url: url.string, origin: url.origin, destination: destination,
@@ -74,11 +75,15 @@ struct JobValidation {
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
+    let url: RequestURL
     do {
-      return try RequestURL(text)
+      url = try RequestURL(text)
     } catch {
       throw Problem(.invalid, error.description)
     }
+    // The engine can; but whoever may add a job need not be allowed to read the daemon's files, or write over them.
+    guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
+    return url
   }
 
   /// The absolute path, or a directory with a trailing slash where the response names the file.
