@@ -57,4 +57,5 @@ void linux_return_memory(void) {
   malloc_trim(0);
   dl_iterate_phdr(forget_code, &page);
 }
+
 int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }

@@ -7,8 +7,7 @@ extension Store {
   public func spools() async throws(StoreError) -> [String: Bool] {
     try await read { db in
       var spools: [String: Bool] = [:]
-      try db.each("SELECT spool, state FROM job INDEXED BY job_spool WHERE spool IS NOT NULL") { _ in
-      } body: { reader in
+      try db.each("SELECT spool, state FROM job INDEXED BY job_spool WHERE spool IS NOT NULL") { reader in
         let token = try reader.text()
         let state: JobState = try reader.word()
         spools[token] = state != .completed && state != .cancelled

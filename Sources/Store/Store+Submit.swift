@@ -92,8 +92,7 @@ private struct Insertion {
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
         create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
-        max_attempts, connect_timeout, stall_timeout, part_token, created_at,
-        follows, spool)
+        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     ) { bind in

@@ -21,7 +21,9 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
       }
       self = .environment(name)
     } else if let path = rest("file:") {
-      guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw WireError("file: is followed by an absolute path") }
+      guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+        throw WireError("file: is followed by an absolute path")
+      }
       self = .file(path)
     } else if let command = rest("exec:") {
       guard try !ShellWords.split(command).isEmpty else { throw WireError("exec: is followed by a command") }

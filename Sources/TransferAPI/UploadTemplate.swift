@@ -34,7 +34,9 @@ public struct UploadTemplate: Equatable, Sendable {
         rest.removeFirst()
         literal.append(character)
       case "{":
-        guard let end = rest.firstIndex(of: "}") else { throw WireError("a { has no } in \"\(text)\"; {{ is the brace") }
+        guard let end = rest.firstIndex(of: "}") else {
+          throw WireError("a { has no } in \"\(text)\"; {{ is the brace")
+        }
         guard let field = Field(rawValue: String(rest[..<end])) else {
           let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
           throw WireError("unknown field {\(rest[..<end])}; the fields are \(known), and {{ is the brace")
@@ -88,7 +90,9 @@ public struct UploadTemplate: Equatable, Sendable {
   }
 
   /// Before a query or fragment.
-  private static func pathEnd(_ url: String) -> String.Index { url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex }
+  private static func pathEnd(_ url: String) -> String.Index {
+    url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+  }
 
   private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
 

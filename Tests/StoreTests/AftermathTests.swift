@@ -95,7 +95,8 @@ import TransferAPI
       case .removed: _ = await fixture.store.remove([id], at: Fixture.at(3))
       default:
         _ = try await fixture.store.update(
-          id, address: AddressChange(url: "https://h/other", origin: "https://h:443", isElsewhere: true), at: Fixture.at(3))
+          id, address: AddressChange(url: "https://h/other", origin: "https://h:443", isElsewhere: true),
+          at: Fixture.at(3))
         #expect(try await fixture.record(id).resumeData == nil)
       }
     }

@@ -17,7 +17,8 @@ import TransferAPI
   func order() async throws {
     let fixture = try Fixture()
     let answers = await fixture.store.submit(
-      [Self.upload("/a"), Self.upload("/b"), Self.upload("/c"), Self.upload("/d", to: "https://h/y")], at: Fixture.epoch)
+      [Self.upload("/a"), Self.upload("/b"), Self.upload("/c"), Self.upload("/d", to: "https://h/y")], at: Fixture.epoch
+    )
     let ids = try answers.map { try $0.get().id }
     #expect(try answers.map { try $0.get().follows } == [nil, ids[0], ids[1], nil])
     #expect(try await fixture.store.followed() == [ids[0], ids[1]])

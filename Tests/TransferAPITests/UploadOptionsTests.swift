@@ -37,7 +37,8 @@ import Testing
 
   @Test("the defaults are left out, and a download has none of it")
   func defaults() throws {
-    let upload = String(decoding: try WireCoding.encoder().encode(NewJob(uploading: "/a", to: "http://h/")), as: UTF8.self)
+    let upload = String(
+      decoding: try WireCoding.encoder().encode(NewJob(uploading: "/a", to: "http://h/")), as: UTF8.self)
     #expect(upload == #"{"destination":"http://h/","kind":"upload","source":"/a"}"#)
     let download = String(decoding: try WireCoding.encoder().encode(NewJob(source: "http://h/")), as: UTF8.self)
     #expect(download == #"{"kind":"download","source":"http://h/"}"#)

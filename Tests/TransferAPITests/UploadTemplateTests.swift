@@ -35,7 +35,9 @@ import Testing
   @Test("a key gets the facts as they are, also a path with a newline")
   func keys() throws {
     var file = Self.file
-    #expect(try UploadTemplate(parsing: "{path}:{mtime}").expanded(for: file) == "/srv/out/sub/a b#é.csv:1700000000.005000001")
+    #expect(
+      try UploadTemplate(parsing: "{path}:{mtime}").expanded(for: file) == "/srv/out/sub/a b#é.csv:1700000000.005000001"
+    )
     file.path = "/a\nb"
     #expect(try UploadTemplate(parsing: "x{name}y").expanded(for: file) == "xa\nby")
     #expect(try UploadTemplate(parsing: "plain").isConstant)

@@ -18,7 +18,9 @@ struct StandardInputUpload {
   }
 
   func run() async throws {
-    guard !plan.needsDigest else { throw CommandFailure(.usage, "{sha256} is not known before standard input has ended") }
+    guard !plan.needsDigest else {
+      throw CommandFailure(.usage, "{sha256} is not known before standard input has ended")
+    }
     // A wrong URL is said before somebody's dump is read.
     _ = try plan.job(for: file(bytes: 0))
     try Output.standard.requireOpen()
@@ -95,7 +97,9 @@ struct SpoolFeed {
   private static func read(_ buffer: inout [UInt8]) throws -> Int {
     var filled = 0
     while filled < buffer.count {
-      let count = buffer.withUnsafeMutableBytes { Glibc.read(STDIN_FILENO, $0.baseAddress! + filled, $0.count - filled) }
+      let count = buffer.withUnsafeMutableBytes {
+        Glibc.read(STDIN_FILENO, $0.baseAddress! + filled, $0.count - filled)
+      }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
         throw CommandFailure(.failed, "cannot read standard input: \(String(cString: strerror(errno)))")

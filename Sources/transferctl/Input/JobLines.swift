@@ -123,7 +123,6 @@ enum InputLines {
     }
   }
 
-
   /// Calls `body` with the number (from 1) and the text, without surrounding blanks, of each line that says
   /// something; with an error for one that is not text.
   static func each(in bytes: [UInt8], _ body: (Int, Result<String, WireError>) -> Void) {

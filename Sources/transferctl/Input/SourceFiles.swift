@@ -120,7 +120,8 @@ struct DirectoryWalk {
           if let name = String(validatingCString: text) { return name }
           faults.append(
             FileFault(
-              status: .usage, description: "cannot upload a file of \(directory): its name is not UTF-8: \(String(cString: text))"))
+              status: .usage,
+              description: "cannot upload a file of \(directory): its name is not UTF-8: \(String(cString: text))"))
           return nil
         }
       }

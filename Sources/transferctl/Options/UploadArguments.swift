@@ -95,7 +95,8 @@ struct UploadArguments: ParsableArguments {
     if case .move(let directory) = options.onSuccess {
       let directory = try paths.absolute(directory)
       guard PathResolver.isDirectory(directory) else {
-        throw CommandFailure(.cannotCreate, "the directory \(directory) does not exist; make it before files are moved there")
+        throw CommandFailure(
+          .cannotCreate, "the directory \(directory) does not exist; make it before files are moved there")
       }
       options.onSuccess = .move(to: directory)
     }

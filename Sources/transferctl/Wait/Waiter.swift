@@ -75,8 +75,9 @@ actor Waiter {
     case .timedOut:
       Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
     default:
-      for failure in board.failures + board.unmoved
-      where !display.hasAnnounced(failure.id) { Notice.say(failure.words) }
+      for failure in board.failures + board.unmoved where !display.hasAnnounced(failure.id) {
+        Notice.say(failure.words)
+      }
       if board.entries.count > Self.describedJobs {
         Notice.say("\(HumanNumbers.jobs(board.entries.count)): \(ProgressLine.counts(of: board))")
       }

@@ -89,7 +89,7 @@ struct Command: Equatable, Sendable {
   ) async throws -> Value? {
     try await withThrowingTaskGroup(of: Value?.self) { group in
       group.addTask {
-        do { return try await work() } catch where Task.isCancelled { return nil }
+        do { return try await work() } catch  where Task.isCancelled { return nil }
       }
       group.addTask {
         try? await Task.sleep(for: timeout)

@@ -28,7 +28,8 @@ struct SecretResolver: Sendable {
     case .environment(let name):
       guard let value = environment[name], !value.isEmpty else {
         throw Unavailable(
-          description: "cannot get the secret env:\(name): the daemon's environment does not have it", isTransient: false)
+          description: "cannot get the secret env:\(name): the daemon's environment does not have it",
+          isTransient: false)
       }
       return try Self.checked(value, reference)
     case .file(let path): return try Self.checked(try contents(of: path), reference)

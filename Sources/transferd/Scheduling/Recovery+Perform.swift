@@ -9,10 +9,13 @@ extension Recovery {
   static func perform(in store: Store, logger: Logger, now: Date) async throws {
     for record in try await store.running() {
       let path = record.spec.destination
-      let found = record.job.kind == .upload ? Recovery(crashes: record.crashes) : Recovery(
-        finishing: record.finishing,
-        atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
-        atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+      let found =
+        record.job.kind == .upload
+        ? Recovery(crashes: record.crashes)
+        : Recovery(
+          finishing: record.finishing,
+          atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
+          atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
       let settlement = try settlement(found, record, now: now)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(

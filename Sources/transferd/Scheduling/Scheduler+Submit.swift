@@ -25,8 +25,8 @@ extension Scheduler {
     }
     // A known key answers the job that is there, whatever has become of its destination since.
     var fresh: [Int] = []
-    var completed: [JobRecord] = []
     var destinations = DestinationCheck()
+    var completed: [JobRecord] = []
     for (index, spec) in specs.enumerated() {
       if let key = spec.key, let known = try? await store.job(key: key) {
         results[positions[index]] = .success(Submission(id: known.job.id, existing: true, state: known.job.state))

@@ -220,8 +220,8 @@ actor Scheduler {
   /// The store knows how the attempt ended: the job is nobody's any more.
   private func forget(_ record: JobRecord, _ settlement: Settlement) {
     let id = record.job.id
-    log(settlement, record)
     didSettle(settlement, record)
+    log(settlement, record)
     board.remove(id)
     for waiter in active.removeValue(forKey: id)?.waiters ?? [] { waiter.resume() }
     if settlement.event == .postpone { setAlarm(settlement.retryAt ?? Date()) }

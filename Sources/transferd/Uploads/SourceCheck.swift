@@ -49,7 +49,8 @@ struct SourceCheck: Sendable {
     guard let directory else { return }
     var status = stat()
     guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw Problem(.destinationMissing, "the directory \(directory) does not exist; make it before files are moved there")
+      throw Problem(
+        .destinationMissing, "the directory \(directory) does not exist; make it before files are moved there")
     }
     guard access(directory, W_OK | X_OK) == 0 else {
       throw Problem(.permission, "cannot move files to \(directory): permission denied")

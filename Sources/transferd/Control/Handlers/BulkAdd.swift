@@ -32,7 +32,9 @@ extension Handlers {
       })
   }
 
-  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws -> ByteBuffer {
+  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws
+    -> ByteBuffer
+  {
     let results = await daemon.scheduler.submit(group.map(\.job), from: caller)
     var answer = ByteBuffer()
     for (line, result) in zip(group, results) {
