@@ -101,5 +101,18 @@ static const long TRANSFER_PIPE_MULTIPLEX = CURLPIPE_MULTIPLEX;
 
 // CURLE_TOO_LARGE is newer than the floor of 7.88.
 static const unsigned TRANSFER_TOO_LARGE_CODE = 100;
+// CURLE_ECH_REQUIRED came with 8.8.
+static const unsigned TRANSFER_ECH_REQUIRED_CODE = 101;
+// CURLINFO_QUEUE_TIME_T came with 8.6; an older libcurl answers CURLE_UNKNOWN_OPTION.
+static const unsigned TRANSFER_INFO_QUEUE_TIME = CURLINFO_OFF_T + 65;
+
+// The OpenSSL session of the transfer's connection, while it has one; NULL with any other TLS library.
+static inline void *transfer_openssl_session(CURL *handle) {
+  struct curl_tlssessioninfo *session = NULL;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL) return NULL;
+  return session->backend == CURLSSLBACKEND_OPENSSL ? session->internals : NULL;
+}
+
+static inline const char *transfer_tls_library(void) { return curl_version_info(CURLVERSION_NOW)->ssl_version; }
 
 static inline const char *transfer_version(void) { return curl_version_info(CURLVERSION_NOW)->version; }

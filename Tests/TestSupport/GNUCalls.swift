@@ -16,6 +16,9 @@ enum GNU {
   static let pipe2 = find(
     "pipe2", as: (@convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32).self)
 
+  /// unshare(2)
+  static let unshare = find("unshare", as: (@convention(c) (Int32) -> Int32).self)
+
   typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
 
   /// posix_spawn_file_actions_addclosefrom_np(3), glibc 2.34: the child keeps no descriptor from this number on.

@@ -32,3 +32,19 @@ int linux_forbid_dumps(void);
 void linux_return_memory(void);
 /// memfd_create(2), closed at exec: a file that is in memory only; -1 and errno where it fails.
 int linux_memory_file(const char *name);
+
+/// An rtnetlink(7) socket, close-on-exec and non-blocking; -1 and errno.
+int linux_netlink_open(void);
+
+/// Joins, or leaves, the groups that tell of links, addresses, routes and rules.
+int linux_netlink_watch(int descriptor, int is_watching);
+
+/// Asks for one link by its index. The answer carries the sequence number.
+int linux_netlink_ask_link(int descriptor, int index, uint32_t sequence);
+
+/// Asks which way the kernel would send to this address, of 4 or 16 bytes.
+int linux_netlink_ask_route(int descriptor, const void *address, uint32_t size, uint32_t sequence);
+
+/// The next datagram that the kernel sent; waits up to so many milliseconds. -1 and errno: EAGAIN where there is none,
+/// ETIMEDOUT, ENOBUFS where some were lost.
+int64_t linux_netlink_receive(int descriptor, void *buffer, uint64_t size, int milliseconds);

@@ -49,13 +49,81 @@ enum CurlError {
     case CURLE_TOO_MANY_REDIRECTS: return .redirect(.tooMany(limit: 0))
     case CURLE_OUT_OF_MEMORY where isConnected && received == 0:
       // libcurl 7.88 has no other word for a header line above its own 100 KiB.
-      return .response(.headTooLarge(limit: 100 * 1024))
-    case CURLE_OUT_OF_MEMORY:
-      return .transport(code: Int(code.rawValue), message: "libcurl ran out of memory", isTransient: true)
+      return .response(.headTooLarge(limit: maximumLine))
+    // The reader reports its own failures; this one is libcurl's.
+    case CURLE_READ_ERROR: return .file(.io("cannot read what is sent: \(text)", errno: EIO))
+    case CURLE_FILE_COULDNT_READ_FILE: return .file(.io("cannot read the file \(host)", errno: EIO))
+    case CURLE_INTERFACE_FAILED: return .connection(.refused(host: host, reason: text))
+    case CURLE_SSH, CURLE_UNRECOVERABLE_POLL: return .connection(.broken(text))
+    case CURLE_FTP_ACCEPT_TIMEOUT: return .connection(.stalled)
     case CURLE_ABORTED_BY_CALLBACK: return .cancelled
     case _ where code.rawValue == TRANSFER_TOO_LARGE_CODE: return .response(.headTooLarge(limit: maximumLine))
+    case _ where code.rawValue == TRANSFER_ECH_REQUIRED_CODE:
+      return .connection(.tls(host: host, reason: text, isTransient: false))
     default:
-      return .transport(code: Int(code.rawValue), message: "libcurl: \(text)", isTransient: false)
+      let note = notes[code] ?? Note("libcurl: \(text)", false)
+      return .transport(code: Int(code.rawValue), message: note.text, isTransient: note.isTransient)
     }
   }
+
+  private struct Note {
+    let text: String
+    let isTransient: Bool
+
+    init(_ text: String, _ isTransient: Bool) {
+      self.text = text
+      self.isTransient = isTransient
+    }
+  }
+
+  /// Codes without a case of their own in `TransferError`: those of protocols that have a translation before this one, of
+  /// protocols that are never spoken, and libcurl's own trouble. What is not here is unknown, and not tried again.
+  private static let notes: [CURLcode: Note] = [
+    CURLE_FAILED_INIT: Note("libcurl could not begin: memory, threads or descriptors are short", true),
+    CURLE_NOT_BUILT_IN: Note("this libcurl was built without what the request needs", false),
+    CURLE_REMOTE_ACCESS_DENIED: Note("the server does not give access to it", false),
+    CURLE_FTP_ACCEPT_FAILED: Note("the FTP server did not connect back", true),
+    CURLE_FTP_WEIRD_PASS_REPLY: Note("the FTP server's answer to the password makes no sense", false),
+    CURLE_FTP_WEIRD_PASV_REPLY: Note("the FTP server's answer to PASV makes no sense", false),
+    CURLE_FTP_WEIRD_227_FORMAT: Note("the FTP server's answer to PASV makes no sense", false),
+    CURLE_FTP_CANT_GET_HOST: Note("the FTP server named an address for data that cannot be found", false),
+    CURLE_FTP_COULDNT_SET_TYPE: Note("the FTP server does not send the file as it is", false),
+    CURLE_FTP_COULDNT_RETR_FILE: Note("the FTP server does not send the file", false),
+    CURLE_QUOTE_ERROR: Note("the server refused a command", false),
+    CURLE_HTTP_RETURNED_ERROR: Note("the server answered with an error", false),
+    CURLE_UPLOAD_FAILED: Note("the server does not take the file", false),
+    CURLE_OUT_OF_MEMORY: Note("libcurl ran out of memory", true),
+    CURLE_FTP_PORT_FAILED: Note("the FTP server cannot connect back", false),
+    CURLE_FTP_COULDNT_USE_REST: Note("the FTP server does not begin in the middle of a file", true),
+    CURLE_RANGE_ERROR: Note("the server does not send a part of the file", true),
+    CURLE_HTTP_POST_ERROR: Note("libcurl could not put the form together", false),
+    CURLE_BAD_DOWNLOAD_RESUME: Note("the file is shorter than what is there of it", true),
+    CURLE_LDAP_CANNOT_BIND: Note("the LDAP server refused the login", false),
+    CURLE_LDAP_SEARCH_FAILED: Note("the LDAP search failed", false),
+    CURLE_LOGIN_DENIED: Note("the server refused the user name or the password", false),
+    CURLE_AUTH_ERROR: Note("the authentication failed", false),
+    CURLE_TFTP_NOTFOUND: Note("the file does not exist on the TFTP server", false),
+    CURLE_TFTP_PERM: Note("the TFTP server does not permit it", false),
+    CURLE_REMOTE_DISK_FULL: Note("the server's disk is full", true),
+    CURLE_TFTP_ILLEGAL: Note("the TFTP server does not know the operation", false),
+    CURLE_TFTP_UNKNOWNID: Note("the TFTP server lost the transfer", true),
+    CURLE_REMOTE_FILE_EXISTS: Note("the file exists on the server", false),
+    CURLE_TFTP_NOSUCHUSER: Note("the TFTP server does not know the user", false),
+    CURLE_REMOTE_FILE_NOT_FOUND: Note("the file does not exist on the server", false),
+    CURLE_FTP_PRET_FAILED: Note("the FTP server refused PRET", false),
+    CURLE_RTSP_CSEQ_ERROR: Note("the RTSP answers are out of order", false),
+    CURLE_RTSP_SESSION_ERROR: Note("the RTSP answer is of another session", false),
+    CURLE_FTP_BAD_FILE_LIST: Note("the FTP server's list of files cannot be read", false),
+    CURLE_CHUNK_FAILED: Note("a file of the list was refused", false),
+    CURLE_FUNCTION_NOT_FOUND: Note("this libcurl lacks a function", false),
+    CURLE_BAD_FUNCTION_ARGUMENT: Note("libcurl was called wrongly (a bug of the engine)", false),
+    CURLE_UNKNOWN_OPTION: Note("this libcurl does not know an option that the request needs", false),
+    CURLE_SETOPT_OPTION_SYNTAX: Note("libcurl was given an option that it cannot read (a bug of the engine)", false),
+    CURLE_RECURSIVE_API_CALL: Note("libcurl was called from within a callback (a bug of the engine)", false),
+  ]
+}
+
+// Imported C enumerations are not hashable by themselves.
+extension CURLcode: @retroactive Hashable {
+  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }

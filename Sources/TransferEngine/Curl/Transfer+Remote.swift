@@ -99,7 +99,7 @@ extension Transfer {
 
   func remoteOutcome(_ code: CURLcode) -> TransferOutcome {
     guard let remote else { return .cancelled }
-    let metrics = TransferMetrics(of: handle)
+    let metrics = TransferMetrics(of: handle, tls: tls)
     // An empty file brings no bytes that the facts could precede.
     if failure == nil, code == CURLE_OK {
       if remote.isAwaitingFacts { receiveFacts() }
@@ -109,6 +109,7 @@ extension Transfer {
     if isStopped || code == CURLE_OK { return .finished(head: nil, metrics: metrics) }
     if code == CURLE_ABORTED_BY_CALLBACK, id.isCancelled { return .cancelled }
     let status = remote.options.isFTP ? handle.long(CURLINFO_RESPONSE_CODE) : 0
+    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: nil, metrics: metrics) }
     let error = RemoteErrors.translate(
       code,
       RemoteErrors.Situation(

@@ -21,6 +21,8 @@ final class Transfer {
   var reader: (any BodyReading)?
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
+  /// How the connection is protected; known while the transfer has it.
+  var tls: TLSSession?
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -117,7 +119,7 @@ final class Transfer {
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
     if remote != nil { return remoteOutcome(code) }
-    let metrics = TransferMetrics(of: handle)
+    let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
@@ -137,6 +139,7 @@ final class Transfer {
 
   /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    noteTLS()
     if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
     case .reading: return line.count

@@ -16,6 +16,8 @@ struct WireRequest: Sendable {
   var expectsContinue = false
   /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
   var needsFreshConnection = false
+  /// The user name and password, for protocols that know nothing else.
+  var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var connectTimeout: Duration

@@ -19,7 +19,7 @@ actor LocalFileReader: TransferPerformer {
 
   func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async -> TransferOutcome {
     let start = ContinuousClock.now
-    var metrics = TransferMetrics(of: EasyHandle())
+    var metrics = TransferMetrics()
     let outcome: Result<Int64, TransferError>
     do throws(TransferError) {
       guard let remote = request.remote, case .read(let offset) = remote.operation else {

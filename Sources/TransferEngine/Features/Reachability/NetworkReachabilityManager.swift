@@ -1,0 +1,235 @@
+public import Dispatch
+import Glibc
+import Synchronization
+
+/// Says whether there is a way to the network or to a host, and tells when that changes. From the kernel's own routing
+/// decisions (rtnetlink(7)): whether somebody answers at the end of the way is another question.
+///
+/// One descriptor; nothing runs while nothing changes. Changes are told as soon as the kernel tells them, a flood of them at
+/// most ten times a second.
+public final class NetworkReachabilityManager: Sendable {
+  /// Called with each status that differs from the one before; the first one at once.
+  public typealias Listener = @Sendable (NetworkReachabilityStatus) -> Void
+
+  /// Reachable: there is a way to addresses that no network of one's own has. `nil` where the kernel has no rtnetlink.
+  public static let `default` = NetworkReachabilityManager()
+
+  private let target: ReachabilityTarget
+  private let socket: NetlinkSocket
+  /// Where the socket is used.
+  private let queue = DispatchQueue(label: "TransferEngine.reachability", qos: .utility)
+  private let state = Mutex(State())
+
+  private struct State {
+    var listeners: [Int: (queue: DispatchQueue?, call: Listener)] = [:]
+    var nextListener = 1
+    var source: Source?
+    var status: NetworkReachabilityStatus?
+    var isDue = false
+    var questions = 0
+  }
+
+  /// `@unchecked Sendable`: libdispatch's own objects may be used from any thread.
+  private struct Source: @unchecked Sendable {
+    let source: any DispatchSourceRead
+  }
+
+  /// The listener of `startListening`; streams have other numbers.
+  private static let onlyListener = 0
+  private static let interval = DispatchTimeInterval.milliseconds(100)
+
+  /// - Returns: `nil` where the kernel has no rtnetlink.
+  public convenience init?() { self.init(target: .anywhere) }
+
+  /// - Parameter host: a name or an address. A name is looked up each time the network changed; one that cannot be looked
+  ///   up is not reachable.
+  public convenience init?(host: String) { self.init(target: .host(host)) }
+
+  private init?(target: ReachabilityTarget) {
+    guard let socket = NetlinkSocket() else { return nil }
+    self.socket = socket
+    self.target = target
+  }
+
+  deinit { state.withLock { $0.source }?.source.cancel() }
+
+  // MARK: Status
+
+  /// At this moment. Blocks for as long as a name's look-up takes.
+  public var status: NetworkReachabilityStatus { queue.sync { current() } }
+
+  public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
+  public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
+  public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
+
+  /// How often the kernel was asked, for tests of how seldom it is.
+  var questionCount: Int { state.withLock { $0.questions } }
+
+  private func current() -> NetworkReachabilityStatus {
+    dispatchPrecondition(condition: .onQueue(queue))
+    state.withLock { $0.questions += 1 }
+    var paths: [NetworkPath] = []
+    for address in target.addresses() {
+      guard let path = socket.path(to: address) else { return .unknown }
+      paths.append(path)
+    }
+    return NetworkReachabilityStatus(paths)
+  }
+
+  // MARK: Listening
+
+  /// Calls the listener with the status now and whenever it changes, in the place of an earlier listener.
+  /// - Returns: whether the kernel lets us listen.
+  @discardableResult
+  public func startListening(
+    onQueue queue: DispatchQueue = .main, onUpdatePerforming listener: @escaping Listener
+  ) -> Bool {
+    add(Self.onlyListener, queue, listener)
+  }
+
+  /// Ends what `startListening` began; streams go on.
+  public func stopListening() { remove(Self.onlyListener) }
+
+  /// The status now and whenever it changes. Of changes that come faster than they are read, the last one.
+  public func statuses() -> AsyncStream<NetworkReachabilityStatus> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: NetworkReachabilityStatus.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      defer { state.nextListener += 1 }
+      return state.nextListener
+    }
+    // The stream keeps the manager: it ends when nobody reads it any more.
+    continuation.onTermination = { _ in self.remove(number) }
+    guard add(number, nil, { continuation.yield($0) }) else {
+      continuation.yield(.unknown)
+      continuation.finish()
+      return stream
+    }
+    return stream
+  }
+
+  private func add(_ number: Int, _ queue: DispatchQueue?, _ listener: @escaping Listener) -> Bool {
+    self.queue.sync {
+      guard startSource() else { return false }
+      let status = current()
+      let others = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
+        let others = state.status == status ? [] : state.listeners.filter { $0.key != number }.map(\.value)
+        state.status = status
+        state.listeners[number] = (queue, listener)
+        return others
+      }
+      for other in others + [(queue, listener)] { Self.tell(other, status) }
+      return true
+    }
+  }
+
+  private func remove(_ number: Int) {
+    state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+    queue.async { self.stopUnlessListenedTo() }
+  }
+
+  private static func tell(_ listener: (queue: DispatchQueue?, call: Listener), _ status: NetworkReachabilityStatus) {
+    let call = listener.call
+    if let queue = listener.queue { queue.async { call(status) } } else { call(status) }
+  }
+
+  // MARK: News
+
+  private func startSource() -> Bool {
+    if state.withLock({ $0.source != nil }) { return true }
+    guard socket.setWatching(true) else { return false }
+    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
+    source.setEventHandler { [weak self] in self?.didReceiveNews() }
+    // It holds the descriptor open until libdispatch is done with it.
+    source.setCancelHandler { [socket] in _ = socket }
+    let kept = Source(source: source)
+    state.withLock { $0.source = kept }
+    source.activate()
+    return true
+  }
+
+  private func stopUnlessListenedTo() {
+    let unused = state.withLock { state -> Source? in
+      guard state.listeners.isEmpty else { return nil }
+      defer {
+        state.source = nil
+        state.status = nil
+      }
+      return state.source
+    }
+    guard let unused else { return }
+    unused.source.cancel()
+    _ = socket.setWatching(false)
+    socket.drain()
+  }
+
+  private func didReceiveNews() {
+    socket.drain()
+    let isFirst = state.withLock { state in
+      defer { state.isDue = true }
+      return !state.isDue
+    }
+    guard isFirst else { return }
+    update()
+    // News that come meanwhile are looked at together, when the interval is over.
+    queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.endInterval() }
+  }
+
+  private func endInterval() {
+    state.withLock { $0.isDue = false }
+    update()
+  }
+
+  private func update() {
+    let status = current()
+    let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
+      guard state.source != nil, state.status != status else { return [] }
+      state.status = status
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { Self.tell(listener, status) }
+  }
+}
+
+/// Where there has to be a way to.
+enum ReachabilityTarget: Sendable {
+  case anywhere
+  case host(String)
+
+  /// Addresses of 4 or 16 bytes; empty where a name cannot be looked up.
+  func addresses() -> [[UInt8]] {
+    switch self {
+    // Of the networks for documentation (RFC 5737, RFC 9637), which nobody has at home: the way to them is the default one,
+    // or what a tunnel puts in its place.
+    case .anywhere: [[198, 51, 100, 1], [0x3F, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]]
+    case .host(let host): Self.lookUp(host)
+    }
+  }
+
+  private static func lookUp(_ host: String) -> [[UInt8]] {
+    var host = host[...]
+    if host.first == "[", host.last == "]" { host = host.dropFirst().dropLast() }
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(String(host), nil, &hints, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    var addresses: [[UInt8]] = []
+    var entry = list
+    while let current = entry?.pointee {
+      switch current.ai_family {
+      case AF_INET:
+        current.ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
+          addresses.append(withUnsafeBytes(of: address.pointee.sin_addr, Array.init))
+        }
+      case AF_INET6:
+        current.ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
+          addresses.append(withUnsafeBytes(of: address.pointee.sin6_addr, Array.init))
+        }
+      default: break
+      }
+      entry = current.ai_next
+    }
+    return addresses
+  }
+}

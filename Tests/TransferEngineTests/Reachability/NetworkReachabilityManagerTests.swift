@@ -1,0 +1,198 @@
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
+
+/// In networks of their own, with the kernel as it is. Needs root.
+@Suite(.timeLimit(.minutes(1))) struct NetworkReachabilityManagerTests {
+  /// A namespace with a cable: `name` here, the other end is `far`.
+  private static func network(cable name: String = "near") async throws -> NetworkNamespace {
+    let network = try await NetworkNamespace()
+    try await network.ip("link add \(name) type veth peer name far")
+    try await network.ip("address add 192.0.2.2/24 dev \(name)")
+    try await network.ip("link set far up")
+    try await network.ip("link set \(name) up")
+    return network
+  }
+
+  /// What a listener heard.
+  private final class Ear: Sendable {
+    let heard = Watched<[Status]>([])
+    func listen(_ status: Status) { heard.mutate { $0.append(status) } }
+
+    func wait(for status: Status) async throws {
+      try await heard.wait(for: "\(status)") { $0.last == status ? () : nil }
+    }
+  }
+
+  private static func manager(_ network: NetworkNamespace, host: String? = nil) async throws
+    -> NetworkReachabilityManager
+  {
+    try #require(
+      await network.run { host.map { NetworkReachabilityManager(host: $0) } ?? NetworkReachabilityManager() })
+  }
+
+  @Test("nothing, a cable, a way out, no cable, a cable again, no way out")
+  func story() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    let ear = Ear()
+    #expect(manager.startListening(onQueue: .global()) { ear.listen($0) })
+    try await ear.wait(for: .notReachable)
+    try await network.ip("route add default via 192.0.2.1")
+    try await ear.wait(for: .reachable(.ethernetOrWiFi))
+    #expect(manager.isReachable && manager.isReachableOnEthernetOrWiFi && !manager.isReachableOnCellular)
+    try await network.ip("link set far down")
+    try await ear.wait(for: .notReachable)
+    try await network.ip("link set far up")
+    try await ear.wait(for: .reachable(.ethernetOrWiFi))
+    try await network.ip("route del default")
+    try await ear.wait(for: .notReachable)
+    // A tunnel takes over with two halves of the world, without a default route.
+    try await network.ip("route add 128.0.0.0/1 via 192.0.2.1")
+    try await ear.wait(for: .reachable(.ethernetOrWiFi))
+    try await network.ip("link set near down")
+    try await ear.wait(for: .notReachable)
+    #expect(ear.heard.value.count == 7)
+    manager.stopListening()
+  }
+
+  @Test("IPv6 alone is a way out; a route that says no is none")
+  func ipv6() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    try await network.ip("-6 address add 2001:db8:1::2/64 dev near nodad")
+    #expect(manager.status == .notReachable)
+    try await network.ip("-6 route add default via 2001:db8:1::1")
+    #expect(manager.status == .reachable(.ethernetOrWiFi))
+    try await network.ip("-6 route replace unreachable default metric 1")
+    #expect(manager.status == .notReachable)
+    try await network.ip("route add blackhole default")
+    #expect(manager.status == .notReachable)
+  }
+
+  @Test("a modem by its name")
+  func cellular() async throws {
+    let network = try await Self.network(cable: "wwan0")
+    let manager = try await Self.manager(network)
+    try await network.ip("route add default via 192.0.2.1")
+    #expect(manager.status == .reachable(.cellular))
+    #expect(manager.isReachableOnCellular)
+  }
+
+  @Test("a host has a way of its own")
+  func host() async throws {
+    let network = try await Self.network()
+    let neighbour = try await Self.manager(network, host: "192.0.2.7")
+    let far = try await Self.manager(network, host: "198.51.100.7")
+    let here = try await Self.manager(network, host: "127.0.0.1")
+    let byName = try await Self.manager(network, host: "localhost")
+    let nowhere = try await Self.manager(network, host: "nowhere.invalid")
+    #expect(neighbour.status == .reachable(.ethernetOrWiFi))
+    #expect(far.status == .notReachable)
+    #expect(here.status == .notReachable)  // even loopback is down
+    try await network.ip("link set lo up")
+    #expect(here.status == .reachable(.ethernetOrWiFi))
+    #expect(byName.status == .reachable(.ethernetOrWiFi))
+    #expect(nowhere.status == .notReachable)
+    try await network.ip("route add 198.51.100.0/24 via 192.0.2.1")
+    #expect(far.status == .reachable(.ethernetOrWiFi))
+    #expect(try await Self.manager(network, host: "[::1]").status == .reachable(.ethernetOrWiFi))
+  }
+
+  @Test("streams, several at once, beside a listener; each ends by itself")
+  func streams() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    var first = manager.statuses().makeAsyncIterator()
+    #expect(await first.next() == .notReachable)
+    let ear = Ear()
+    #expect(manager.startListening(onQueue: .global()) { ear.listen($0) })
+    try await network.ip("route add default via 192.0.2.1")
+    #expect(await first.next() == .reachable(.ethernetOrWiFi))
+    let second = Task {
+      var seen: [Status] = []
+      for await status in manager.statuses() {
+        seen.append(status)
+        if status == .notReachable { break }
+      }
+      return seen
+    }
+    try await ear.wait(for: .reachable(.ethernetOrWiFi))
+    manager.stopListening()
+    // The second stream may not have begun; what it sees ends the same way.
+    try await network.ip("route del default")
+    #expect(await first.next() == .notReachable)
+    #expect(await second.value.last == .notReachable)
+    #expect(ear.heard.value == [.notReachable, .reachable(.ethernetOrWiFi)])
+  }
+
+  @Test("stopping and starting again begins with the status of that moment")
+  func again() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    for round in 0..<20 {
+      let ear = Ear()
+      #expect(manager.startListening(onQueue: .global()) { ear.listen($0) })
+      let isReachable = round % 2 == 1
+      try await ear.wait(for: isReachable ? .reachable(.ethernetOrWiFi) : .notReachable)
+      try await network.ip("route \(isReachable ? "del default" : "add default via 192.0.2.1")")
+      try await ear.wait(for: isReachable ? .notReachable : .reachable(.ethernetOrWiFi))
+      manager.stopListening()
+    }
+  }
+
+  @Test("a flood of news ends with the truth")
+  func flood() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    let ear = Ear()
+    #expect(manager.startListening(onQueue: .global()) { ear.listen($0) })
+    let directory = try TemporaryDirectory()
+    let lines = (0..<20_000).map { "route add 10.\($0 / 250).\($0 % 250).0/24 via 192.0.2.1" }
+    try directory.file("batch", text: lines.joined(separator: "\n") + "\nroute add default via 192.0.2.1\n")
+    try await network.ip("-batch \(directory.path("batch"))")
+    try await ear.wait(for: .reachable(.ethernetOrWiFi))
+    #expect(ear.heard.value == [.notReachable, .reachable(.ethernetOrWiFi)])
+  }
+
+  @Test("nothing runs while nothing changes")
+  func idle() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    let ear = Ear()
+    #expect(manager.startListening(onQueue: .global()) { ear.listen($0) })
+    try await ear.wait(for: .notReachable)
+    // The kernel has news for a while yet (IPv6 checks that its address is nobody else's); then there is silence.
+    var questions = -1
+    for _ in 0..<20 where manager.questionCount != questions {
+      questions = manager.questionCount
+      try await Task.sleep(for: .milliseconds(500))
+    }
+    #expect(manager.questionCount == questions)
+    _ = network
+  }
+
+  @Test("a manager that nobody keeps leaves no descriptor")
+  func descriptors() async throws {
+    let network = try await Self.network()
+    let before = try Self.openDescriptors()
+    for _ in 0..<200 {
+      let manager = try await Self.manager(network)
+      #expect(manager.startListening(onQueue: .global()) { _ in })
+      var stream = manager.statuses().makeAsyncIterator()
+      _ = await stream.next()
+    }
+    // Other tests open descriptors of their own; two hundred sockets would show all the same.
+    for _ in 0..<200 where try Self.openDescriptors() > before + 100 { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(try Self.openDescriptors() < before + 100)
+  }
+
+  private static func openDescriptors() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+  }
+}

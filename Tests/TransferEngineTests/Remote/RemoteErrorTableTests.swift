@@ -1,0 +1,69 @@
+import CCurl
+import Testing
+
+@testable import TransferEngine
+
+/// Every code of libcurl-errors(3) for the protocols of files; `CurlErrorTests` has the table for HTTP.
+@Suite struct RemoteErrorTableTests {
+  /// Code, what it is for FTP and for SFTP where nothing was said with it, and whether it is worth a retry. What is not here
+  /// means the same as for HTTP.
+  static let codes: [(Int, ftp: String, sftp: String, Bool)] = [
+    (1, "unsupportedScheme", "unsupportedScheme", false), (2, "connection.broken", "connection.broken", true),
+    (9, "remote.missing", "remote.accessDenied", false), (10, "remote.refused", "remote.refused", false),
+    (11, "remote.refused", "remote.refused", false), (12, "connection.stalled", "connection.stalled", true),
+    (13, "remote.refused", "remote.refused", false), (14, "remote.refused", "remote.refused", false),
+    (15, "remote.refused", "remote.refused", false), (17, "remote.refused", "remote.refused", false),
+    (19, "remote.refused", "remote.refused", false), (21, "remote.refused", "remote.refused", false),
+    (23, "connection.broken", "connection.broken", true), (25, "remote.refused", "remote.refused", false),
+    (30, "remote.refused", "remote.refused", false), (31, "remote.cannotResume", "remote.cannotResume", true),
+    (36, "remote.cannotResume", "remote.cannotResume", true), (61, "connection.broken", "connection.broken", true),
+    (64, "connection.tls", "connection.tls", false), (67, "remote.loginDenied", "remote.loginDenied", false),
+    (70, "remote.storageFull", "remote.storageFull", true), (73, "remote.exists", "remote.exists", false),
+    (78, "remote.missing", "remote.missing", false), (79, "connection.broken", "connection.broken", true),
+    (84, "remote.refused", "remote.refused", false), (87, "remote.refused", "remote.refused", false),
+  ]
+
+  @Test(
+    "every code has a meaning, a text, and a reason to retry or not", arguments: 1...102,
+    ["ftp", "sftp", "scp", "ftps"])
+  func everyCode(_ code: Int, _ scheme: String) throws {
+    let error = try RemoteDecisionTests.translate(CURLcode(UInt32(code)), 0, "", scheme: scheme)
+    if let (_, ftp, sftp, isWorthRetrying) = Self.codes.first(where: { $0.0 == code }) {
+      #expect(Self.name(of: error) == (scheme.hasPrefix("ftp") ? ftp : sftp))
+      #expect(error.isTransient == isWorthRetrying)
+    } else if code != 8 {
+      let other = CurlError.translate(
+        CURLcode(UInt32(code)), host: "h:21", systemError: 0, received: 0, isConnected: true)
+      #expect("\(error)" == "\(other)")
+      #expect(error.isTransient == other.isTransient)
+    }
+    #expect(!"\(error)".isEmpty)
+    #expect(error.retryAdvice.isWorthRetrying == error.isTransient)
+    #expect(error.retryAdvice.reason.count > 10)
+  }
+
+  private static func name(of error: TransferError) -> String {
+    func label(_ value: Any) -> String { Mirror(reflecting: value).children.first?.label ?? "\(value)" }
+    switch error {
+    case .unsupportedScheme: return "unsupportedScheme"
+    case .connection(.stalled): return "connection.stalled"
+    case .connection(let failure): return "connection." + label(failure)
+    case .remote(let failure): return "remote." + label(failure)
+    default: return "\(error)"
+    }
+  }
+
+  @Test(
+    "what a server of files refuses has its reason",
+    arguments: [
+      (TransferError.remote(.busy(host: "h", reply: "")), "not that it will not"),
+      (.remote(.storageFull(host: "h", reply: "")), "room later"), (.remote(.missing(path: "p", reply: "")), "name"),
+      (.remote(.loginDenied(host: "h", reply: "")), "password"), (.remote(.cannotResume(reply: "")), "all of it"),
+      (.upload(.outcomeUnknown), "twice"), (.upload(.gone), "anew"), (.source(.missing("p")), "file that is sent"),
+      (.source(.keepsChanging("p")), "rest"),
+    ])
+  func reasons(_ error: TransferError, _ part: String) {
+    #expect(error.retryAdvice.reason.contains(part))
+    #expect(error.retryAdvice.isWorthRetrying == error.isTransient)
+  }
+}
