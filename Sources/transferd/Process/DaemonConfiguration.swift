@@ -12,8 +12,6 @@ struct DaemonConfiguration: Equatable, Sendable {
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
-  /// Commands that are told of a job's end.
-  var hooks = HookConfiguration()
 
   /// What stands on the command line.
   struct Flags: Equatable, Sendable {
@@ -56,7 +54,7 @@ struct DaemonConfiguration: Equatable, Sendable {
     }
     result.certificateAuthorityFile = reader.string(forKey: "certificateAuthorityFile")
     result.socketGroup = reader.string(forKey: "socketGroup")
-    result.hooks = try HookConfiguration(reader)
+    result.limits.hooks = try HookConfiguration(reader)
     return result
   }
 

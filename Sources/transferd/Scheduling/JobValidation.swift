@@ -36,7 +36,6 @@ struct JobValidation {
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.url(job.source)
-    guard url.scheme != "s3" else { throw Problem(.invalid, "the scheme \"s3\" is for uploads") }
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       url: url.string, origin: url.origin, destination: destination,

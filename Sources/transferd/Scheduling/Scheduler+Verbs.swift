@@ -156,14 +156,17 @@ extension Scheduler {
 extension Scheduler {
   private func address(_ change: JobChange, of id: JobID) async throws -> AddressChange? {
     guard let text = change.url else { return nil }
-    let url = try JobValidation.url(text)
+    let url = try JobValidation.target(text)
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
-    guard let record = try await store.job(id), record.job.kind == .upload else { return address }
+    guard let record = try await store.job(id), record.job.kind == .upload else {
+      guard url.scheme != "s3" else { throw Problem(.invalid, "the scheme \"s3\" is for uploads") }
+      return address
+    }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.
-    let old = try JobValidation.url(record.spec.destination)
+    let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     return address
   }
