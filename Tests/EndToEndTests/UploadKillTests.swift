@@ -22,18 +22,26 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/a") == payload.sha256)
   }
 
+  /// A tus server that takes so much of each of the first requests, says so, and then holds still.
+  private func holding(_ bytes: Int64, _ moments: [Gate]) throws -> ScriptedTus {
+    try ScriptedTus { request, number in
+      guard request.method == "PATCH", number < moments.count else { return nil }
+      return .take(bytes, then: [.signal(moments[number]), .stall])
+    }
+  }
+
   @Test("by tus goes on ten times where the server is, and sends nothing twice that it has")
   func tus() async throws {
-    let tus = try ScriptedTus()
+    let moments = (0..<10).map { _ in Gate() }
+    let tus = try holding(1 << 20, moments)
     let daemon = try await Daemon()
     let payload = Payload(size: 12 << 20, seed: 12)
     let path = try daemon.source("disk.img", payload)
-    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus", "--limit-rate", "4M")
-    for kill in 1...10 {
-      try await eventually("\(kill) MiB at the server") { tus.bytesArrived > Int64(kill) << 20 }
+    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus")
+    for moment in moments {
+      try await moment.wait(timeout: .seconds(60))
       try await daemon.restart(by: SIGKILL)
     }
-    #expect(try await daemon.ctl("set", id, "--limit-rate", "0").status == 0)
     let job = try await daemon.finished(id)
     #expect(job.state == "completed", "\(job.error?.message ?? "")")
     #expect(tus.requests("POST").count == 1)
@@ -44,38 +52,43 @@ import Testing
 
   @Test("a cancelled upload leaves nothing at the server, also when it was down and the daemon killed", arguments: [false, true])
   func cancelled(isRemoved: Bool) async throws {
-    let allows = Gate()
     let isOpen = Watched(false)
-    let tus = try ScriptedTus { request, _ in
-      request.method == "DELETE" && !isOpen.value ? .instead(.response(503)) : nil
+    let reached = Gate()
+    let tus = try ScriptedTus { request, number in
+      switch request.method {
+      case "PATCH": .take(1 << 18, then: [.signal(reached), .stall])
+      case "DELETE" where !isOpen.value: .instead(.response(503))
+      default: nil
+      }
     }
     let daemon = try await Daemon()
     let path = try daemon.source("a", Payload(size: 8 << 20))
-    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus", "--limit-rate", "1M")
-    try await eventually("bytes at the server") { tus.bytesArrived > 1 << 18 }
+    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus")
+    try await reached.wait()
     #expect(try await daemon.ctl(isRemoved ? "remove" : "cancel", id).status == 0)
     try await tus.server.waitForRequests(1) { $0.method == "DELETE" }
+    #expect(tus.uploads.count == 1)
     try await daemon.kill9()
     isOpen.mutate { $0 = true }
-    allows.open()
     try await daemon.start()
     try await eventually("the upload to be taken back") { tus.uploads.isEmpty }
-    if !isRemoved { try await daemon.told("took back", of: id) }
+    try await daemon.told("took back", of: id)
     // And no more.
-    try await daemon.restart()
     let count = tus.requests("DELETE").count
+    try await daemon.restart()
     try await Task.sleep(for: .milliseconds(300))
     #expect(tus.requests("DELETE").count == count)
   }
 
   @Test("a paused upload by tus keeps what the server has")
   func paused() async throws {
-    let tus = try ScriptedTus()
+    let reached = Gate()
+    let tus = try holding(1 << 20, [reached])
     let daemon = try await Daemon()
     let payload = Payload(size: 4 << 20)
     let path = try daemon.source("a", payload)
-    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus", "--limit-rate", "2M")
-    try await eventually("bytes at the server") { tus.bytesArrived > 1 << 20 }
+    let id = try await daemon.upload(path, "--to", tus.url, "--protocol", "tus")
+    try await reached.wait()
     #expect(try await daemon.ctl("pause", id).status == 0)
     #expect(tus.uploads.count == 1)
     #expect(try await daemon.ctl("resume", id).status == 0)

@@ -114,7 +114,8 @@ extension Scheduler {
   /// The file before the row: a crash between the two leaves a job without its bytes, never bytes without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb) async {
     guard let records = try? await store.records(ids) else { return }
-    for record in records where record.job.startedAt != nil && record.job.state != .running {
+    for record in records
+    where (record.job.startedAt != nil || record.spec.spool != nil) && record.job.state != .running {
       if verb == .cancel, (try? record.job.state.applying(.cancel)) == nil { continue }
       if record.job.state == .completed { continue }
       runner.removePartFile(of: record)
