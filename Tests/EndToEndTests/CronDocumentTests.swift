@@ -44,7 +44,7 @@ import Testing
     let nginx = try await Nginx(.init(uploads: true))
     for name in ["a", "b c"] { try user.directory.file("reports/outbox/\(name).csv", text: name) }
     let line = try #require(try block("crontab", with: "transferctl").split(separator: "\n").last)
-    let command = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5]
+    let command = String(line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5])
     // crontab(5): an unescaped % would end the command here.
     #expect(command.replacing("\\%", with: "").contains("%") == false)
     let adapted = try adapted(command.replacing("\\%", with: "%"), nginx.url(""))
@@ -90,7 +90,8 @@ import Testing
   func hook() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let script = try user.directory.file(
-      "tell", text: try block("sh", with: "uploads.log").replacing("/srv/reports", with: user.directory.path("reports")))
+      "tell", text: try block("sh", with: "uploads.log").replacing("/srv/reports", with: user.directory.path("reports"))
+    )
     chmod(script, 0o755)
     let config = try block("yaml", with: "hooks:").replacing("/usr/local/bin/tell", with: script)
     let daemon = try await Daemon(config: config)

@@ -20,7 +20,10 @@ import Testing
     let server = try LoopbackServer { .response($0.path == "/good" ? 201 : 403) }
     let directory = try TemporaryDirectory()
     let script = try directory.file(
-      "hook.sh", text: "cat > \(directory.path)/$1-$TRANSFERD_JOB\necho $TRANSFERD_STATE >> \(directory.path)/$1-$TRANSFERD_JOB\nexit 3\n")
+      "hook.sh",
+      text:
+        "cat > \(directory.path)/$1-$TRANSFERD_JOB\necho $TRANSFERD_STATE >> \(directory.path)/$1-$TRANSFERD_JOB\nexit 3\n"
+    )
     let daemon = try await Daemon(config: config(script))
     let path = try daemon.source("a $(touch x)", Payload(size: 10))
     for target in ["/good", "/bad"] {

@@ -28,7 +28,8 @@ import Testing
     let path = try daemon.source("a.csv", payload)
     let (out, sent) = (daemon.directory.path("out"), try daemon.directory.directory("sent"))
     let id = try await daemon.upload(
-      path, "--to", server.url("/a"), "--protocol", "plain", "--on-success", action == "move" ? "move=\(sent)" : "delete")
+      path, "--to", server.url("/a"), "--protocol", "plain", "--on-success",
+      action == "move" ? "move=\(sent)" : "delete")
     try await reached.wait()
     let log = daemon.statePath("transferd.db-wal")
     let names = "rename,renameat,renameat2"
@@ -70,7 +71,8 @@ import Testing
     let server = try LoopbackServer { _ in .response(403) }
     let daemon = try await Daemon()
     let path = try daemon.source("a", Payload(size: 10))
-    #expect(try await daemon.ctl("upload", path, "--to", server.url("/a"), "--on-success", "delete", "--wait").status == 1)
+    #expect(
+      try await daemon.ctl("upload", path, "--to", server.url("/a"), "--on-success", "delete", "--wait").status == 1)
     #expect(FileManager.default.fileExists(atPath: path))
   }
 
@@ -106,7 +108,9 @@ import Testing
     let path = try daemon.source("a", Payload(size: 10))
     let sent = try daemon.directory.directory("sent")
     for name in ["a", "a.job-1"] { try daemon.directory.file("sent/" + name, text: "old") }
-    let arguments = ["upload", path, "--to", nginx.url("/a"), "--key", "{path}:{mtime}", "--on-success", "move=\(sent)", "--wait"]
+    let arguments = [
+      "upload", path, "--to", nginx.url("/a"), "--key", "{path}:{mtime}", "--on-success", "move=\(sent)", "--wait",
+    ]
     let first = try await daemon.run(arguments)
     #expect(first.status == 0 && first.stderr.contains("taken"))
     try FileManager.default.removeItem(atPath: sent + "/a")

@@ -41,9 +41,10 @@ import Testing
     }
     let daemon = try await Daemon()
     for name in ["a", "b", "c"] { _ = try daemon.source(name, Payload(size: 100)) }
-    let arguments = ["a", "b", "c"].map { daemon.directory.path("out/" + $0) } + [
-      "--to", server.url("/"), "--protocol", "plain", "--batch", "n", "--key", "{name}", "--retry-failed", "--wait",
-    ]
+    let arguments =
+      ["a", "b", "c"].map { daemon.directory.path("out/" + $0) } + [
+        "--to", server.url("/"), "--protocol", "plain", "--batch", "n", "--key", "{name}", "--retry-failed", "--wait",
+      ]
     let first = try await daemon.run(["upload"] + arguments)
     #expect(first.status == 1 && first.lines.count == 3)
     #expect(try await daemon.ctl("wait", "--batch", "n").status == 1)
@@ -62,7 +63,8 @@ import Testing
     let daemon = try await Daemon()
     for name in ["a b", "new\nline", "#hash", "sub/é?%"] { _ = try daemon.source(name, Payload(size: 10)) }
     let result = try await daemon.ctl(
-      "upload", "--recursive", "--root", daemon.directory.path("out"), daemon.directory.path("out"), "--to", nginx.url("/in/"),
+      "upload", "--recursive", "--root", daemon.directory.path("out"), daemon.directory.path("out"), "--to",
+      nginx.url("/in/"),
       "--wait")
     #expect(result.status == 0, "\(result.stderr)")
     let names = try FileManager.default.subpathsOfDirectory(atPath: nginx.root + "/in").sorted()

@@ -50,7 +50,9 @@ import Testing
     #expect(tus.bytesArrived == payload.size)
   }
 
-  @Test("a cancelled upload leaves nothing at the server, also when it was down and the daemon killed", arguments: [false, true])
+  @Test(
+    "a cancelled upload leaves nothing at the server, also when it was down and the daemon killed",
+    arguments: [false, true])
   func cancelled(isRemoved: Bool) async throws {
     let isOpen = Watched(false)
     let reached = Gate()

@@ -59,7 +59,8 @@ import Testing
   @Test("a wrong URL is said before anything is read, and a key that is known spools nothing")
   func refused() async throws {
     let daemon = try await Daemon()
-    #expect(try await daemon.run(["upload", "-", "--name", "x", "--to", "nonsense"], input: Data("x".utf8)).status == 64)
+    #expect(
+      try await daemon.run(["upload", "-", "--name", "x", "--to", "nonsense"], input: Data("x".utf8)).status == 64)
     #expect(daemon.spooled.isEmpty)
     let arguments = ["upload", "-", "--name", "x", "--to", "http://127.0.0.1:9/", "--paused", "--key", "{name}"]
     for _ in 0..<2 { #expect(try await daemon.run(arguments, input: Data("x".utf8)).lines == ["1"]) }

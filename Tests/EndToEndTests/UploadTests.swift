@@ -27,7 +27,8 @@ import Testing
     let daemon = try await Daemon()
     let path = try daemon.source("big", Payload(size: 1 << 20))
     #expect(truncate(path, 1 << 30) == 0)
-    #expect(try await daemon.ctl("upload", path, "--to", nginx.url("/big"), "--wait", timeout: .seconds(150)).status == 0)
+    #expect(
+      try await daemon.ctl("upload", path, "--to", nginx.url("/big"), "--wait", timeout: .seconds(150)).status == 0)
     #expect(try sha256(ofFile: nginx.root + "/big") == sha256(ofFile: path))
   }
 
@@ -62,7 +63,8 @@ import Testing
     let count = Atomic(0)
     let server = try LoopbackServer(bodies: .byScript) { _ in
       count.add(1, ordering: .relaxed).newValue == 1
-        ? [.readBody(upTo: 1 << 20), .reset] : [.readBody(), .status(201, headers: ["Content-Length": "0"]), .keepAlive]
+        ? [.readBody(upTo: 1 << 20), .reset]
+        : [.readBody(), .status(201, headers: ["Content-Length": "0"]), .keepAlive]
     }
     let daemon = try await Daemon()
     let payload = Payload(size: 4 << 20)
@@ -140,8 +142,9 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/same") == Payload(size: 200_000, seed: 4).sha256)
     var last = 0
     for id in ids {
-      let detail = try JSONSerialization.jsonObject(
-        with: try await daemon.ctl("show", id, "--format", "json").output) as? [String: Any]
+      let detail =
+        try JSONSerialization.jsonObject(
+          with: try await daemon.ctl("show", id, "--format", "json").output) as? [String: Any]
       let attempts = try #require(detail?["attempts"] as? [[String: Any]])
       #expect(attempts.count == 1)
       last += attempts.count
@@ -208,7 +211,9 @@ import Testing
     #expect(!shown.contains("s3cret") && !shown.contains("Bearer second"))
     #expect(shown.contains("env:MY_TOKEN"))
     try await daemon.terminate()
-    let files = try FileManager.default.contentsOfDirectory(atPath: daemon.stateDirectory).filter { $0.hasPrefix("transferd.db") }
+    let files = try FileManager.default.contentsOfDirectory(atPath: daemon.stateDirectory).filter {
+      $0.hasPrefix("transferd.db")
+    }
     for name in files {
       let bytes = try Data(contentsOf: URL(fileURLWithPath: daemon.statePath(name)))
       #expect(bytes.range(of: Data("env-s3cret".utf8)) == nil)
@@ -222,7 +227,8 @@ import Testing
     let path = try daemon.source("a", Payload(size: 10))
     let sent = try daemon.directory.directory("sent")
     _ = try await daemon.upload(
-      path, "--to", "http://127.0.0.1:9/in/", "--paused", "--on-success", "move=\(sent)", "--key", "{name}", "--batch", "b",
+      path, "--to", "http://127.0.0.1:9/in/", "--paused", "--on-success", "move=\(sent)", "--key", "{name}", "--batch",
+      "b",
       "--credentials", "netrc", "--on-change", "fail")
     let lines = try await daemon.ctl("export", "--all").output
     let other = try await Daemon()

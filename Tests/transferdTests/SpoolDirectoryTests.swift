@@ -37,7 +37,9 @@ import TransferAPI
     #expect(throws: Problem.self) { try spools.create(name) }
   }
 
-  @Test("a token that is none reaches nothing", arguments: ["..", "", "../../etc/passwd", String(repeating: "A", count: 32)])
+  @Test(
+    "a token that is none reaches nothing",
+    arguments: ["..", "", "../../etc/passwd", String(repeating: "A", count: 32)])
   func tokens(_ token: String) throws {
     let (spools, directory) = try spools()
     try directory.file("keep", text: "x")
@@ -51,7 +53,8 @@ import TransferAPI
     let (spools, directory) = try spools()
     defer { directory.remove() }
     let (ended, needed, fresh, old) = (
-      try spools.create("a").token, try spools.create("b").token, try spools.create("c").token, try spools.create("d").token
+      try spools.create("a").token, try spools.create("b").token, try spools.create("c").token,
+      try spools.create("d").token
     )
     let past = Date().addingTimeInterval(-2 * 86400)
     for token in [needed, old] {
