@@ -10,6 +10,8 @@ struct JobValidation {
   /// Who asks.
   var caller = Caller.owner
 
+  /// What a job may name. The engine knows more.
+  static let downloadSchemes: Set<String> = ["http", "https"]
   static let priorities = -1000...1000
   static let maximumTextBytes = 1024
   /// Linux's PATH_MAX, less the part file's longer name.
@@ -36,6 +38,9 @@ struct JobValidation {
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.url(job.source)
+    guard Self.downloadSchemes.contains(url.scheme) else {
+      throw Problem(.invalid, "downloads by \(url.scheme) are not supported; use http or https")
+    }
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       url: url.string, origin: url.origin, destination: destination,
