@@ -17,7 +17,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -25,6 +25,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", from: "1.6.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
@@ -69,6 +70,7 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -98,7 +100,9 @@ let package = Package(
       name: "StoreTests", dependencies: ["Store", "TestSupport"], exclude: ["Fixtures"],
       swiftSettings: strict),
     .testTarget(
-      name: "transferdTests", dependencies: ["transferd", "TestSupport"], swiftSettings: strict),
+      name: "transferdTests",
+      dependencies: ["transferd", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")],
+      swiftSettings: strict),
     .testTarget(
       name: "transferctlTests", dependencies: ["transferctl", "TestSupport"],
       swiftSettings: strict),

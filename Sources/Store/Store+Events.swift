@@ -32,9 +32,12 @@ extension Store {
     }
   }
 
-  /// The number of the newest event; 0 where there is none.
+  /// The number of the newest event there ever was; 0 where there was none. Never goes back: not the rows are asked, which
+  /// `prune` may have deleted, but SQLite's own counter. sqlite.org/autoinc.html
   public func lastEvent() async throws(StoreError) -> Int64 {
-    try await read { db in try Int64.fetchOne(db, sql: "SELECT max(seq) FROM event") ?? 0 }
+    try await read { db in
+      try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+    }
   }
 }
 

@@ -25,7 +25,8 @@ extension Store {
   /// afterwards.
   /// - Parameters:
   ///   - limitRate: bytes a second; `.some(nil)` takes the limit away.
-  ///   - address: in every state but `running` and `completed`. Resume data is kept.
+  ///   - address: in every state but `running` and `completed`. Resume data is kept; headers that look like secrets are
+  ///     not where the origin is another: they were given for the old one. The event's reason names them.
   /// - Returns: the job as it is now.
   /// - Throws: `notFound`, `urlChangeNotAllowed`.
   public func update(
@@ -45,7 +46,9 @@ extension Transaction {
     var spec = before.spec
     if let priority { spec.priority = priority }
     if let limitRate { spec.limitRate = limitRate }
+    var reason: String?
     if let address {
+      if spec.origin != address.origin { reason = spec.dropSecrets() }
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
@@ -65,19 +68,40 @@ extension Transaction {
     try run(
       """
       UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
-        password = ?
+        password = ?, options = ?
       WHERE id = ?
       """,
       [
         spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
-        spec.credentials?.username, spec.credentials?.password, id.rawValue,
+        spec.credentials?.username, spec.credentials?.password, try JobOptions.json(for: spec), id.rawValue,
       ])
     if spec.kind == .upload, spec.destination != before.spec.destination, !before.job.state.isFinal {
       try leaveLine(id)
       try joinLine(id)
     }
-    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state)
+    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state, reason: reason)
     guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
     return after
+  }
+}
+
+extension JobSpec {
+  /// Forgets what was given for the server of the present URL and is nobody else's to see: headers that look like secrets or
+  /// are looked up as such, and where user name and password are found. netrc stays, for it goes by the host.
+  /// - Returns: for people, what that was; `nil` for nothing.
+  fileprivate mutating func dropSecrets() -> String? {
+    let names = headers.keys.filter(Secrets.isSecret(headerName:)) + secretHeaders.keys
+    for name in names {
+      headers[name] = nil
+      secretHeaders[name] = nil
+    }
+    var dropped: [String] = []
+    if !names.isEmpty { dropped.append("the headers \(names.sorted().joined(separator: ", "))") }
+    if let reference = credentialsReference, reference != .netrc {
+      credentialsReference = nil
+      dropped.append("the user name and password from \(reference)")
+    }
+    return dropped.isEmpty
+      ? nil : "dropped \(dropped.joined(separator: " and ")), which were given for \(origin)"
   }
 }

@@ -26,6 +26,21 @@ public enum Secrets {
     }
   }
 
+  /// What is shown in the place of a secret.
+  private static let placeholder = "***"
+
+  /// Whether `redacting(url:)` has taken secret query items out of this URL: it leads nowhere any more. Userinfo that was
+  /// taken out leaves no trace.
+  public static func isRedacted(url: String) -> Bool {
+    guard let separator = url.firstRange(of: "://"), let mark = url[separator.upperBound...].firstIndex(of: "?") else {
+      return false
+    }
+    return url[url.index(after: mark)...].prefix { $0 != "#" }.split(separator: "&").contains { item in
+      guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else { return false }
+      return item[item.index(after: equals)...] == placeholder
+    }
+  }
+
   /// The URL without userinfo, and with `***` for the values of secret query items. Anything that has no
   /// `://` comes back as it is.
   public static func redacting(url: String) -> String {
@@ -42,7 +57,7 @@ public enum Secrets {
         guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else {
           return String(item)
         }
-        return "\(item[...equals])***"
+        return "\(item[...equals])\(placeholder)"
       }
     return "\(scheme)\(rest[..<queryStart])\(items.joined(separator: "&"))\(rest[queryEnd...])"
   }

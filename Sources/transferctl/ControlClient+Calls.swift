@@ -63,7 +63,7 @@ extension ControlClient {
     try await post("/v1/jobs:\(verb.rawValue)", selector)
   }
 
-  func change(_ id: JobID, _ change: JobChange) async throws -> Job {
+  func change(_ id: JobID, _ change: JobChange) async throws -> ChangedJob {
     try await patch("/v1/jobs/\(id)", change)
   }
 

@@ -90,4 +90,46 @@ import Testing
     #expect(try await daemon.ctl("daemon", "reload").status != 0)
     #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 5)
   }
+
+  @Test("a key that is not known, or a value that cannot be used, keeps the daemon from starting, in words")
+  func configuration() async throws {
+    for (text, words) in [
+      ("transferd:\n  maxActve: 3\n", ["config.yaml, line 2", "\"maxActve\""]),
+      ("maxActive: 3\n", ["config.yaml, line 1", "below transferd:"]),
+      ("transferd:\n  historyDays: never\n", ["config.yaml, line 2", "historyDays", "from 0 to"]),
+    ] {
+      let daemon = try await Daemon(config: text, isStarted: false)
+      let end = try await daemon.launch().result()
+      #expect(end.status == 1 && !daemon.notifications.contains("READY=1"))
+      for word in words { #expect(end.stderr.contains(word), "\(end.stderr)") }
+      #expect(!FileManager.default.fileExists(atPath: daemon.stateDirectory))
+    }
+  }
+
+  @Test("SIGHUP with a file that is wrong is logged, and the old settings stay")
+  func wrongReload() async throws {
+    let daemon = try await Daemon(config: "transferd:\n  maxActive: 3\n")
+    try "transferd:\n  maxActive: 5\n  colour: red\n".write(
+      toFile: daemon.directory.path("config.yaml"), atomically: true, encoding: .utf8)
+    daemon.signal(SIGHUP)
+    try await daemon.process?.waitForErrors("cannot reload")
+    try await daemon.waitForNotification("READY=1", count: 2)
+    #expect(
+      daemon.log.contains("config.yaml, line 3: there is no key") && daemon.log.contains("colour"), "\(daemon.log)")
+    #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 3)
+  }
+
+  @Test("a log that has grown to its limit becomes transferd.log.1 when the daemon is started by a command")
+  func log() async throws {
+    let user = try FreshUser()
+    try FileManager.default.createDirectory(
+      atPath: user.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let (log, size) = (user.state + "/transferd.log", 10 << 20)
+    try Data(repeating: UInt8(ascii: "x"), count: size).write(to: URL(filePath: log))
+    #expect(try await user.ctl("daemon", "start").status == 0)
+    #expect(try Data(contentsOf: URL(filePath: log + ".1")).count == size)
+    let fresh = try String(contentsOfFile: log, encoding: .utf8)
+    #expect(fresh.contains("transferd is ready") && fresh.utf8.count < 10_000)
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+  }
 }

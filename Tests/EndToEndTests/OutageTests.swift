@@ -81,4 +81,33 @@ import Testing
     #expect(try await daemon.ctl("wait", first, second).status == 0)
     #expect(timed.delay(of: 1) >= 4 && timed.delay(of: 2) >= 4)
   }
+
+  @Test("after twenty tries in a row without progress a job fails, with the last reason; no further request is made")
+  func exhausted() async throws {
+    let daemon = try await Daemon()
+    // Tried again at once: the server says so. Otherwise the twentieth try comes after half an hour.
+    let server = try LoopbackServer(.file(size: 10).failing(503, retryAfter: .seconds(0)))
+    let job = try await daemon.finished(daemon.add(server.url("/x")))
+    #expect(job.state == "failed" && job.attempt == 20 && job.maxAttempts == 20, "\(job)")
+    #expect(job.error?.code == "http-503" && job.error?.transient == true)
+    #expect(server.requests.count == 20)
+    #expect(try daemon.directory.names(in: "downloads").isEmpty)
+    // By hand they are counted anew.
+    #expect(try await daemon.ctl("retry", "\(job.id)").status == 0)
+    #expect(try await daemon.finished("\(job.id)").attempt == 20)
+    #expect(server.requests.count == 40)
+  }
+
+  @Test("progress starts the count anew: twenty-five cuts in a row do not fail a download that grows")
+  func progress() async throws {
+    let payload = Payload(size: 2_600_000, seed: 8)
+    let file = FileBehaviour.file(payload)
+    let server = try LoopbackServer(file.dropping(after: 100_000, on: .first(25)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/x"), "-o", "x", "--retries", "2")
+    let job = try await daemon.finished(id, timeout: .seconds(110))
+    #expect(job.state == "completed", "\(job)")
+    #expect(try sha256(ofFile: daemon.downloaded("x")) == payload.sha256)
+    #expect(server.requests.count == 26)
+  }
 }

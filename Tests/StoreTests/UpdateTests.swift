@@ -43,4 +43,30 @@ import TransferAPI
       #expect(after.job.state == state && after.spec.destination == before.spec.destination)
     }
   }
+
+  @Test("headers that look like secrets do not go to another server; within the server all stay")
+  func secrets() async throws {
+    let fixture = try Fixture()
+    var spec = Fixture.spec(1)
+    spec.paused = true
+    spec.headers = ["Authorization": "Bearer t", "cookie": "c", "X-Api-Key": "k", "Accept": "a/b", "X-Trace": "1"]
+    let id = try await fixture.add(spec)
+    let near = AddressChange(url: "https://example.org/other", origin: spec.origin)
+    #expect(try await fixture.store.update(id, address: near, at: Fixture.at(1)).spec.headers == spec.headers)
+    #expect(fixture.events.last?.reason == nil)
+    for (number, origin) in ["http://example.org:80", "https://example.org:444", "https://other.org:443"].enumerated() {
+      let id = try await fixture.add(
+        {
+          var other = spec
+          other.destination = "/downloads/secret-\(number)"
+          return other
+        }())
+      let far = AddressChange(url: origin + "/1", origin: origin)
+      let after = try await fixture.store.update(id, address: far, at: Fixture.at(2))
+      #expect(after.spec.headers == ["Accept": "a/b", "X-Trace": "1"])
+      #expect(try await fixture.record(id).spec.headers == after.spec.headers)
+      let reason = try #require(fixture.events.last?.reason)
+      #expect(reason == "dropped the headers Authorization, X-Api-Key, cookie, which were given for \(spec.origin)")
+    }
+  }
 }

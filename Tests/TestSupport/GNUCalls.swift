@@ -16,6 +16,9 @@ enum GNU {
   static let pipe2 = find(
     "pipe2", as: (@convention(c) (UnsafeMutablePointer<Int32>, Int32) -> Int32).self)
 
+  /// setns(2)
+  static let setns = find("setns", as: (@convention(c) (Int32, Int32) -> Int32).self)
+
   /// unshare(2)
   static let unshare = find("unshare", as: (@convention(c) (Int32) -> Int32).self)
 

@@ -15,6 +15,18 @@ import TransferAPI
     #expect(Secrets.redacting(url: text) == shown)
   }
 
+  @Test(
+    "a URL whose secrets were taken out is recognised, any other is not",
+    arguments: [
+      ("https://h/x?a=1&token=s3cret&b=2", true), ("https://h/x?X-Amz-Signature=abc#f", true),
+      ("https://h/x?a=1", false), ("https://h/x?a=***", false), ("https://h/x?a=token=***", false),
+      ("https://h/x", false), ("https://h/?#token=***", false), ("/a?token=***", false), ("https://h/x?token=", true),
+    ])
+  func redacted(_ url: String, _ hasSecrets: Bool) {
+    #expect(Secrets.isRedacted(url: Secrets.redacting(url: url)) == hasSecrets)
+    #expect(!Secrets.isRedacted(url: url) || url.hasSuffix("***"))
+  }
+
   @Test("header names", arguments: ["Authorization", "cookie", "X-API-Key", "X-Custom-Token", "My-Secret"])
   func header(_ name: String) {
     #expect(Secrets.isSecret(headerName: name))

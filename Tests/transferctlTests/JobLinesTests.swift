@@ -87,6 +87,26 @@ import TransferAPI
     #expect(try jobs(lines) == [request, request, request, paused, new])
   }
 
+  @Test("a line whose URL has lost its secrets to the export is refused, one that had ended is passed over")
+  func redacted() throws {
+    var request = NewJob(source: "https://h/x?token=***")
+    request.destination = "/d/x"
+    let plain = #"{"url":"https://h/y?a=1&X-Amz-Signature=***","destination":"/d/y"}"#
+    let fine = #"{"url":"https://h/z?a=***","destination":"/d/z"}"#
+    let text = try [
+      json(ExportedJob(request: request, state: .completed)), json(ExportedJob(request: request, state: .paused)),
+      plain, fine,
+    ].joined(separator: "\n")
+    var lines = JobLines()
+    lines.add(exported: Array(text.utf8), JobDefaults(directory: "/here"))
+    #expect(lines.skippedFinal == 1 && lines.count == 1)
+    #expect(lines.faults.map(\.origin) == [.line(2), .line(3)])
+    for fault in lines.faults {
+      #expect(fault.message.hasPrefix("the URL's secrets were left out of the export"))
+      #expect(fault.status == .usage)
+    }
+  }
+
   @Test("a hundred thousand lines take time in proportion")
   func many() {
     var text = ""

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// The file that a download fills, beside its destination, under a name of its own until it is whole.
 ///
@@ -11,6 +12,8 @@ final class PartialFile: Sendable {
   let name: String
   let identity: FileIdentity
   private let descriptor: Int32
+  /// A synchronization failed: what it was about counts as lost.
+  private let hasLostData = Atomic(false)
 
   private init(directory: Directory, name: String, identity: FileIdentity, descriptor: Int32) {
     self.directory = directory
@@ -111,10 +114,16 @@ final class PartialFile: Sendable {
   }
 
   /// Bytes and length are on the disk when this returns. Blocks; not for the transfer loop. After an error the data
-  /// counts as lost: the kernel may have dropped the pages, and a second call would say success (fsync(2)).
+  /// counts as lost: the kernel may have dropped the pages, and a second call would say success (fsync(2)). So there is
+  /// none: every later call fails, too.
   func synchronize() throws(TransferError) {
+    guard !hasLostData.load(ordering: .acquiring) else {
+      throw .file(.io("cannot bring \(path) to the disk: it has refused before", errno: EIO))
+    }
     guard fdatasync(descriptor) == 0 else {
-      throw .file(.system("cannot bring \(path) to the disk", errno: errno))
+      let code = errno
+      hasLostData.store(true, ordering: .releasing)
+      throw .file(.system("cannot bring \(path) to the disk", errno: code))
     }
   }
 
@@ -224,6 +233,17 @@ final class Directory: Sendable {
   func contains(_ name: String) -> Bool {
     var status = stat()
     return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+  }
+
+  /// The size of the regular file under a name, if it is the one meant; `nil` otherwise. Never waits on a FIFO.
+  func size(of name: String, expecting identity: FileIdentity) -> Int64? {
+    let file = linux_openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, PartialFile.identity(of: file) == identity
+    else { return nil }
+    return Int64(status.st_size)
   }
 
   func remove(_ name: String) { unlinkat(descriptor, name, 0) }

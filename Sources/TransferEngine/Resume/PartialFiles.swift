@@ -27,6 +27,25 @@ public enum PartialFiles {
     return data.usableBytes(ofFileWith: part.size)
   }
 
+  /// Resume data for a verified file that has its final name already, though nobody knows whether the name is on the disk:
+  /// a download with it only brings it there. `nil` where no regular file stands under the path.
+  /// - Parameters:
+  ///   - path: the file's absolute path.
+  ///   - name: of its part file.
+  public static func resumeData(ofNamedFile path: String, partialName name: String, url: String) -> ResumeData? {
+    guard let identity = identity(ofFileAt: path), let destination = try? DownloadDestination(path: path),
+      let directory = try? Directory.open(destination.directory, creating: false),
+      let size = directory.size(of: destination.name, expecting: identity)
+    else { return nil }
+    var data = ResumeData(
+      url: url, validators: Validators(), totalBytes: size,
+      partialFile: .init(
+        directory: destination.directory, name: name, identity: identity, finalName: destination.name),
+      checkpointBytes: size, bootID: BootID.current)
+    data.isVerified = true
+    return data
+  }
+
   /// Makes the names in a directory durable. Blocks.
   public static func synchronizeDirectory(_ path: String) throws(TransferError) {
     try Directory.open(path, creating: false).synchronize()

@@ -53,6 +53,14 @@ public struct ResumeData: Sendable, Equatable, Codable {
     return good
   }
 
+  /// The size of the file where it was verified and stands under its final name, unchanged in size; else `nil`. Blocks.
+  func sizeOfNamedFile(in directory: Directory) -> Int64? {
+    guard isVerified, directory.path == partialFile.directory,
+      let size = directory.size(of: partialFile.finalName, expecting: partialFile.identity), size == totalBytes
+    else { return nil }
+    return size
+  }
+
   public func encoded() -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -30,6 +30,22 @@ extension DownloadPipeline {
     }
   }
 
+  /// The attempt before this one gave the file its name, and could not bring the name to the disk: that is all that is left
+  /// to do. Once more is enough here: file systems keep names in a journal, and one that has failed to write its journal
+  /// takes no further changes and goes on to fail; it does not forget as a file's pages are forgotten.
+  func finishNamed(_ course: inout Course, _ directory: Directory, size: Int64) async throws(TransferError) -> String {
+    guard let location = course.resumeData?.partialFile else { throw .connection(.broken("no answer")) }
+    course.resumedFrom = size
+    course.onDisk = size
+    course.total = size
+    course.verification = plan.expectedDigests.isEmpty ? .length : .digest
+    try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+      // Where a link and an unlink did the rename's work, the first name may be left.
+      if directory.size(of: location.name, expecting: location.identity) != nil { directory.remove(location.name) }
+    }
+    return directory.path + (directory.path == "/" ? "" : "/") + location.finalName
+  }
+
   /// Length and digests. A digest that does not match spoils the part file: nothing of it can be gone on from.
   private func verify(_ course: inout Course, _ part: PartialFile) async throws(TransferError) {
     let size = part.size

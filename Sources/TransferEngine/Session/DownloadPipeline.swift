@@ -128,7 +128,8 @@ struct DownloadPipeline: Sendable {
   private func attempt(
     _ course: inout Course, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) -> String {
-    let directory = try await openDirectory(course)
+    let (directory, namedSize) = try await openDirectory(course)
+    if let directory, let namedSize { return try await finishNamed(&course, directory, size: namedSize) }
     let request = try await session.adapted(core.authenticated(plan.request), interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
@@ -143,20 +144,24 @@ struct DownloadPipeline: Sendable {
     return try await finish(&course)
   }
 
-  /// The destination's directory; where that is chosen later, the part file's, if there is one.
+  /// The destination's directory; where that is chosen later, the part file's, if there is one. And the size of the file
+  /// there, where an earlier attempt gave it its name without being able to bring that to the disk.
   /// - Throws: `.destinationExists` where the name is known to be taken, before anything is asked for.
-  private func openDirectory(_ course: Course) async throws(TransferError) -> Directory? {
+  private func openDirectory(
+    _ course: Course
+  ) async throws(TransferError) -> (directory: Directory?, namedSize: Int64?) {
     var path: String? = plan.destination.directory
     if plan.chooser != nil { path = course.resumeData?.partialFile.directory }
-    guard let path else { return nil }
+    guard let path else { return (nil, nil) }
     let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
     let mustBeFree =
       plan.chooser == nil && !plan.destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
-    let name = plan.destination.name
+    let (name, resumeData, isChosen) = (plan.destination.name, course.resumeData, plan.chooser != nil)
     return try await BlockingIO.run { () throws(TransferError) in
       let directory = try Directory.open(path, creating: isCreating)
-      if mustBeFree, directory.contains(name) { throw .file(.destinationExists(path + "/" + name)) }
-      return directory
+      let size = isChosen ? nil : resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
+      if size == nil, mustBeFree, directory.contains(name) { throw .file(.destinationExists(path + "/" + name)) }
+      return (directory, size)
     }
   }
 

@@ -29,8 +29,15 @@ struct SetCommand: AsyncParsableCommand {
     var changed = 0
     for id in SelectorOptions.unique(ids) {
       do {
-        _ = try await client.change(id, change)
+        let answer = try await client.change(id, change)
         changed += 1
+        if !answer.droppedHeaders.isEmpty {
+          let names = answer.droppedHeaders.joined(separator: ", ")
+          Notice.say("job \(id): dropped the headers \(names), which were given for another server")
+        }
+        if answer.droppedCredentials {
+          Notice.say("job \(id): dropped the user name and password, which were given for another server")
+        }
       } catch let problem as Problem {
         Notice.say(VerbRun.words(problem, about: id))
         if failure == nil { failure = ExitStatus(problem.code) }

@@ -182,7 +182,9 @@ struct DaemonLauncher: Sendable {
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let end = lseek(descriptor, 0, SEEK_END)
-    let count = pread(descriptor, &bytes, bytes.count, max(offset, end - off_t(bytes.count)))
+    // Shorter than it was: the daemon has begun a new one.
+    let start = end < offset ? 0 : offset
+    let count = pread(descriptor, &bytes, bytes.count, max(start, end - off_t(bytes.count)))
     guard count > 0 else { return nil }
     return bytes[..<count].split(separator: UInt8(ascii: "\n"))
       .last { $0.contains { $0 > 0x20 } }

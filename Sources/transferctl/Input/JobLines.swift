@@ -62,15 +62,25 @@ struct JobLines: Sendable {
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
         let names = try decoder.decode(FieldNames.self, from: json).names
-        guard names.contains("request") else { return try defaults.job(json: json, decoder: decoder) }
+        guard names.contains("request") else {
+          return try Self.whole(try defaults.job(json: json, decoder: decoder))
+        }
         let exported = try decoder.decode(ExportedJob.self, from: json)
         guard !exported.state.isFinal else { return nil }
-        var request = exported.request
+        var request = try Self.whole(exported.request)
         request.paused = exported.state == .paused
         let given = try decoder.decode(RequestNames.self, from: json).request.names.union(["paused"])
         return try defaults.completed(request, given: given)
       }
     }
+  }
+
+  /// - Throws: `WireError` for a job that could never work: its URL leads nowhere without what the export left out.
+  private static func whole(_ job: NewJob) throws -> NewJob {
+    guard !Secrets.isRedacted(url: job.source), !Secrets.isRedacted(url: job.destination ?? "") else {
+      throw WireError("the URL's secrets were left out of the export; put them in the place of *** and import again")
+    }
+    return job
   }
 
   /// Something that gives no job.

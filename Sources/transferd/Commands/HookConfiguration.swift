@@ -1,4 +1,3 @@
-import Configuration
 import Store
 import TransferAPI
 
@@ -26,24 +25,5 @@ struct HookConfiguration: Equatable, Sendable {
     case .fail: onFailure != nil
     case .claim, .pause, .resume, .cancel, .retry, .requeue, .postpone: false
     }
-  }
-
-  /// Under `hooks`: `onComplete` and `onFailure`, lists of words, and `timeout`.
-  /// - Throws: `DaemonConfiguration.Invalid`
-  init(_ reader: ConfigReader) throws {
-    onComplete = try Self.command(reader, "hooks.onComplete")
-    onFailure = try Self.command(reader, "hooks.onFailure")
-    timeout = try DaemonConfiguration.duration(reader, "hooks.timeout") ?? timeout
-  }
-
-  init() {}
-
-  private static func command(_ reader: ConfigReader, _ key: ConfigKey) throws -> Command? {
-    guard let words = reader.stringArray(forKey: key) else { return nil }
-    guard let program = words.first, program.hasPrefix("/") else {
-      throw DaemonConfiguration.Invalid(
-        description: "\(key) must be a list of words, the first of them a program's absolute path")
-    }
-    return Command(arguments: words)
   }
 }

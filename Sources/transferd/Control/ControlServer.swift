@@ -15,8 +15,10 @@ struct ControlServer: Sendable {
 
   /// Longest path of a Unix socket, less the final NUL (unix(7)).
   static let maximumPathBytes = 107
-  /// A connection that asks nothing for this long is closed.
+  /// A connection that asks nothing for this long is closed, and one that reads nothing of its answer.
   static let idleTimeout = TimeAmount.seconds(60)
+  /// Clients have at most this part of the descriptors: jobs need theirs. Further ones wait in the socket's queue.
+  static let shareOfDescriptors = 4
 
   /// Serves until cancelled. The lock of the state directory must be held: what stands under the path is replaced if it is
   /// a socket that nobody answers on.
@@ -30,8 +32,13 @@ struct ControlServer: Sendable {
     let table = RouteTable(daemon: daemon, access: access, logger: logger)
     let quiet = quiet
     // Hummingbird's server without its `Application`, whose date cache wakes up every second for ever.
-    let server = try HTTPServerBuilder.http1(configuration: .init(idleTimeout: Self.idleTimeout)).buildServer(
-      configuration: .init(address: .unixDomainSocket(path: path), backlog: 512),
+    let server = try HTTPServerBuilder.http1(
+      configuration: .init(
+        additionalChannelHandlers: [UnreadAnswerHandler(timeout: Self.idleTimeout)], idleTimeout: Self.idleTimeout)
+    ).buildServer(
+      configuration: .init(
+        address: .unixDomainSocket(path: path), backlog: 512,
+        availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections, logger: quiet)),
       eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet
     ) { request, writer, channel in
       let context = ControlContext(source: .init(channel: channel, logger: quiet))
@@ -49,6 +56,12 @@ struct ControlServer: Sendable {
       await onReady()
     }
     try await server.run()
+  }
+
+  private static var maximumConnections: Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 64 }
+    return max(8, Int(min(limit.rlim_cur, 1 << 20)) / shareOfDescriptors)
   }
 
   /// Hummingbird's own lines are of no use to the user's journal: it calls every orderly stop an error. What

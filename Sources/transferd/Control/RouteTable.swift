@@ -70,7 +70,24 @@ struct RouteTable: HTTPResponder {
     Route(.get, "/metrics", Handlers.metrics),
   ]
 
+  /// HEAD is answered as GET is, without the body. RFC 9110 §9.3.2
   func respond(to request: Request, context: ControlContext) async throws -> Response {
+    let response = await answer(to: request, context)
+    return request.method == .head ? Self.head(of: response) : response
+  }
+
+  /// Of a stream the length is not known, and NIO would write the end of its chunks, which is a body already: the connection
+  /// is closed in its place.
+  private static func head(of response: Response) -> Response {
+    var head = response.createHeadResponse()
+    if response.headers[.contentLength] == nil {
+      head.body = .init { _ in throw CancellationError() }
+      head.headers[.connection] = "close"
+    }
+    return head
+  }
+
+  private func answer(to request: Request, _ context: ControlContext) async -> Response {
     do {
       guard let peer = try await context.peerUID(), access.allows(peer) else {
         throw Problem(.permission, "this socket is for the user that runs transferd")
@@ -79,8 +96,9 @@ struct RouteTable: HTTPResponder {
       var allowed: [String] = []
       for route in Self.routes {
         guard let parameter = Self.match(route.path, components) else { continue }
-        guard route.method == request.method else {
+        guard route.method == (request.method == .head ? .get : request.method) else {
           allowed.append(route.method.rawValue)
+          if route.method == .get { allowed.append(HTTPRequest.Method.head.rawValue) }
           continue
         }
         return try await route.handler(

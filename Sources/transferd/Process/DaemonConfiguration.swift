@@ -1,6 +1,5 @@
 import Configuration
 import Logging
-import SystemPackage
 import TransferAPI
 import TransferEngine
 
@@ -8,12 +7,12 @@ import TransferEngine
 struct DaemonConfiguration: Equatable, Sendable {
   var limits = Scheduler.Limits()
   var logLevel = Logger.Level.notice
+  /// How long the history of ended jobs is kept; 0: for ever.
+  var historyDays = 90
   /// A PEM bundle instead of the system's roots.
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
-  /// Commands that are told of a job's end.
-  var hooks = HookConfiguration()
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 
@@ -25,64 +24,53 @@ struct DaemonConfiguration: Equatable, Sendable {
     var logLevel: Logger.Level?
   }
 
-  struct Invalid: Error, CustomStringConvertible {
+  /// What cannot be used, for people: where it stands, which key, what is allowed.
+  struct Invalid: Error, Equatable, CustomStringConvertible {
     let description: String
   }
 
-  static let maximumActive = 10_000
+  static let activeRange = 1...10_000
 
-  /// - Throws: `Invalid` for a file that cannot be read or a value that makes no sense.
-  static func load(_ flags: Flags, environment: [String: String]) async throws -> DaemonConfiguration {
-    var providers: [any ConfigProvider] = [EnvironmentVariablesProvider(environmentVariables: environment)]
-    if let path = flags.configurationFile {
-      do {
-        providers.append(try await FileProvider<YAMLSnapshot>(filePath: FilePath(path)))
-      } catch {
-        throw Invalid(description: "cannot read the configuration \(path): \(error)")
-      }
-    }
-    let reader = ConfigReader(providers: providers).scoped(to: "transferd")
+  /// Every value is checked, also one that another wins over: `ConfigurationKey.all` says which there are.
+  /// - Throws: for a file that cannot be read, a key that is not known, a value of the wrong kind or out of range.
+  static func load(
+    _ flags: Flags, environment: [String: String]
+  ) async throws(Invalid) -> DaemonConfiguration {
     var result = DaemonConfiguration()
-    result.limits.admission.maxActive = try number(reader, "maxActive", flags.maxActive, 16)
-    result.limits.admission.maxPerOrigin = try number(reader, "maxPerOrigin", flags.maxPerOrigin, 8)
-    result.limits.maxAttempts = try number(reader, "maxAttempts", nil, 20)
-    result.limits.timeouts.connect = try duration(reader, "connectTimeout") ?? .seconds(30)
-    result.limits.timeouts.stall = try duration(reader, "stallTimeout") ?? .seconds(30)
-    if let level = flags.logLevel {
-      result.logLevel = level
-    } else if let text = reader.string(forKey: "logLevel") {
-      guard let level = Logger.Level(rawValue: text) else {
-        throw Invalid(description: "logLevel \"\(text)\" is not one of trace, debug, info, notice, warning, error")
+    if let path = flags.configurationFile {
+      let file = try ConfigurationFile(path: path)
+      for entry in file.entries {
+        do {
+          try entry.key.apply(entry.value, to: &result)
+        } catch {
+          throw file.fault(error.description, line: entry.line)
+        }
       }
-      result.logLevel = level
     }
-    result.certificateAuthorityFile = reader.string(forKey: "certificateAuthorityFile")
-    result.socketGroup = reader.string(forKey: "socketGroup")
-    result.hooks = try HookConfiguration(reader)
-    result.remote = try RemoteAccess(reader)
+    try result.adopt(environment)
+    if let maxActive = flags.maxActive { result.limits.admission.maxActive = maxActive }
+    if let maxPerOrigin = flags.maxPerOrigin { result.limits.admission.maxPerOrigin = maxPerOrigin }
+    if let level = flags.logLevel { result.logLevel = level }
     return result
   }
 
-  private static func number(
-    _ reader: ConfigReader, _ key: ConfigKey, _ flag: Int?, _ ordinary: Int
-  ) throws -> Int {
-    var value = flag ?? ordinary
-    if flag == nil, let text = reader.string(forKey: key) {
-      guard let number = Int(text) else { throw Invalid(description: "\(key) \"\(text)\" is not a number") }
-      value = number
-    } else if flag == nil, let number = reader.int(forKey: key) {
-      value = number
+  private mutating func adopt(_ environment: [String: String]) throws(Invalid) {
+    let reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment))
+      .scoped(to: "transferd")
+    for key in ConfigurationKey.all {
+      guard let value = Self.value(of: key, in: reader) else { continue }
+      do {
+        try key.apply(value, to: &self)
+      } catch {
+        throw Invalid(description: "cannot use the variable \(key.variable): \(error)")
+      }
     }
-    guard (1...maximumActive).contains(value) else {
-      throw Invalid(description: "\(key) must be from 1 to \(maximumActive)")
-    }
-    return value
   }
 
-  static func duration(_ reader: ConfigReader, _ key: ConfigKey) throws -> Duration? {
-    let text = reader.string(forKey: key) ?? reader.int(forKey: key).map { "\($0)" }
-    guard let text else { return nil }
-    guard let span = TimeSpan(text) else { throw Invalid(description: "\(key) \"\(text)\" is not a duration") }
-    return span.duration
+  /// An empty variable is how shells and unit files unset one. The words of a list are parted by commas.
+  private static func value(of key: ConfigurationKey, in reader: ConfigReader) -> ConfigurationFile.Value? {
+    let name = ConfigKey(key.name)
+    guard let text = reader.string(forKey: name), !text.isEmpty else { return nil }
+    return key.isList ? .list(reader.stringArray(forKey: name) ?? []) : .scalar(text)
   }
 }

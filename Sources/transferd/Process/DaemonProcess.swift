@@ -36,6 +36,7 @@ struct DaemonProcess: Sendable {
 
     try StateDirectory.prepare(state, mustBePrivate: true)
     let lock = try SingleInstance(directory: state)
+    LogFile.current.withLock { $0 = LogFile(path: state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
     try await Recovery.perform(in: store, logger: logger, now: Date())
@@ -59,10 +60,12 @@ struct DaemonProcess: Sendable {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     let (stops, stopping) = AsyncStream<String>.makeStream()
     let notifier = ServiceNotifier(environment: environment)
+    let history = HistoryKeeper(store: store, hub: hub, days: configuration.historyDays, logger: logger)
     let flags = flags
     let reload: @Sendable () async throws -> Void = {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
       await scheduler.setLimits(fresh.limits)
+      history.keep(days: fresh.historyDays)
       await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
     }
@@ -100,6 +103,7 @@ struct DaemonProcess: Sendable {
         }
       }
     }
+    let pruning = Task(priority: .background) { await history.run() }
     let status = Task { await ServiceStatus(notifier: notifier, session: session, store: store, hub: hub).run() }
 
     for await reason in stops {
@@ -110,6 +114,7 @@ struct DaemonProcess: Sendable {
     Self.exitAnyhow(after: Self.stopLimit)
     unlink(socketPath)
     status.cancel()
+    pruning.cancel()
     await scheduler.shutdown()
     await store.close()
     withExtendedLifetime((lock, serving)) {}

@@ -7,6 +7,7 @@ enum StandardError {
   static func write(_ text: String) {
     var text = text
     text.withUTF8 { bytes in
+      LogFile.current.withLock { $0 }?.willWrite(bytes.count)
       var bytes = UnsafeRawBufferPointer(bytes)
       while !bytes.isEmpty {
         let count = Glibc.write(2, bytes.baseAddress, bytes.count)

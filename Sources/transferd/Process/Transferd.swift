@@ -32,8 +32,8 @@ struct Transferd: AsyncParsableCommand {
 
   func validate() throws {
     for (name, value) in [("--max-active", maxActive), ("--max-per-origin", maxPerOrigin)] {
-      if let value, !(1...DaemonConfiguration.maximumActive).contains(value) {
-        throw ValidationError("\(name) must be from 1 to \(DaemonConfiguration.maximumActive)")
+      if let value, !DaemonConfiguration.activeRange.contains(value) {
+        throw ValidationError("\(name) must be from 1 to \(DaemonConfiguration.activeRange.upperBound)")
       }
     }
     if let logLevel, Logger.Level(rawValue: logLevel) == nil {

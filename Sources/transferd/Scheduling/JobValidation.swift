@@ -11,7 +11,6 @@ struct JobValidation {
   var caller = Caller.owner
 
   /// What a job may name. The engine knows more.
-  static let downloadSchemes: Set<String> = ["http", "https"]
   static let priorities = -1000...1000
   static let maximumTextBytes = 1024
   /// Linux's PATH_MAX, less the part file's longer name.

@@ -16,7 +16,7 @@ extension Recovery {
           finishing: record.finishing,
           atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
           atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
-      let settlement = try settlement(found, record, now: now)
+      let settlement = settlement(found, record)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
         "job recovered", metadata: ["job": "\(record.job.id)", "event": "\(settlement.event.rawValue)"])
@@ -43,7 +43,7 @@ extension Recovery {
     PartialFiles.identity(ofFileAt: path).map { .init(device: $0.device, inode: $0.inode) }
   }
 
-  private static func settlement(_ found: Recovery, _ record: JobRecord, now: Date) throws -> Settlement {
+  private static func settlement(_ found: Recovery, _ record: JobRecord) -> Settlement {
     var settlement = Settlement(
       id: record.job.id, fence: record.fence, event: .requeue, bytesDone: record.job.bytesDone,
       bytesTotal: record.job.bytesTotal)
@@ -61,13 +61,29 @@ extension Recovery {
       settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
     case .complete:
-      JobRunner.removeDownload(of: record)
+      complete(&settlement, record)
+    }
+    return settlement
+  }
+
+  /// A disk that refuses is no reason not to start: the job tries again, like one whose attempt came so far.
+  private static func complete(_ settlement: inout Settlement, _ record: JobRecord) {
+    let part = JobRunner.partialName(of: record)
+    JobRunner.removeDownload(of: record)
+    do throws(TransferError) {
       try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
       settlement.event = .complete
       settlement.reason = "found complete after an unexpected end"
       settlement.attempt.outcome = .completed
       settlement.resumeData = .clear
+    } catch {
+      settlement.event = .postpone
+      settlement.retryDelay = .seconds(1)
+      settlement.failure = JobFailure(error)
+      settlement.reason = settlement.failure?.message
+      let data = PartialFiles.resumeData(
+        ofNamedFile: record.spec.destination, partialName: part, url: record.spec.url)
+      if let data { settlement.resumeData = .set(data.encoded()) }
     }
-    return settlement
   }
 }

@@ -124,7 +124,7 @@ extension Scheduler {
 
   /// Priority, rate limit, or another address of the same file. A new limit or address of a running job takes effect by a
   /// new attempt that goes on from the bytes on disk.
-  func update(_ id: JobID, _ change: JobChange) async -> Result<JobRecord, Problem> {
+  func update(_ id: JobID, _ change: JobChange) async -> Result<ChangedJob, Problem> {
     do {
       if let priority = change.priority, !JobValidation.priorities.contains(priority) {
         return .failure(Problem(.invalid, "the priority must be from -1000 to 1000"))
@@ -138,12 +138,13 @@ extension Scheduler {
         stop(id, .restart)
         await waitUntilIdle(id)
       }
+      let before = try await store.job(id)
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         at: Date())
       if address != nil, record.job.kind == .upload { try await readLines() }
       Task { await self.wake() }
-      return .success(record)
+      return .success(ChangedJob(record, before: before))
     } catch let error as StoreError {
       return .failure(Problem(error))
     } catch let problem as Problem {
@@ -159,7 +160,7 @@ extension Scheduler {
     guard let text = change.url else { return nil }
     let record = try await store.job(id)
     let isUpload = record?.job.kind == .upload
-    let url = isUpload ? try JobValidation.url(text) : try JobValidation.downloadURL(text)
+    let url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
@@ -197,4 +198,14 @@ extension Problem {
 
   private static let busy = Problem(.unavailable, "the job is running")
   fileprivate var isBusy: Bool { self == .busy }
+}
+
+extension ChangedJob {
+  /// What `before` had for another server, and `record` has no more.
+  fileprivate init(_ record: JobRecord, before: JobRecord?) {
+    let names = { (spec: JobSpec) in Set(spec.headers.keys).union(spec.secretHeaders.keys) }
+    self.init(
+      job: record.job, droppedHeaders: before.map { names($0.spec).subtracting(names(record.spec)).sorted() } ?? [],
+      droppedCredentials: before?.spec.credentialsReference != nil && record.spec.credentialsReference == nil)
+  }
 }

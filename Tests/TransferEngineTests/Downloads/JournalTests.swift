@@ -141,3 +141,70 @@ import Testing
     #expect(FileFacts(room.path) == nil)
   }
 }
+
+/// A file that got its name in an attempt that could not bring the name to the disk.
+@Suite(.timeLimit(.minutes(1))) struct NamedFileTests {
+  private final class Keeper: DownloadJournal {
+    let last = Mutex<ResumeData?>(nil)
+    func record(_ data: ResumeData) async throws {}
+    func willRename(_ data: ResumeData) async throws { last.withLock { $0 = data } }
+  }
+
+  /// What has become of the file since.
+  enum Change: CaseIterable { case none, replaced, grown, removed, linkedToItsFirstName }
+
+  @Test(
+    "it is recognised, and nothing is asked for; a file that is not ours is in the way as ever",
+    arguments: Change.allCases,
+    [false, true])
+  func recognised(_ change: Change, isReplacing: Bool) async throws {
+    let payload = Payload(size: 200_000)
+    let server = try LoopbackServer(.file(payload))
+    let room = try DownloadRoom()
+    let journal = Keeper()
+    #expect(await (try room.download(.of(server), journal: journal)).resume().response().isSuccess)
+    let data = try #require(journal.last.withLock { $0 })
+    switch change {
+    case .none: break
+    case .replaced:
+      // Beside the old one, so that its inode is another.
+      try payload.write(to: room.directory.path("new"))
+      rename(room.directory.path("new"), room.path)
+    case .grown:
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: room.path))
+      try file.seekToEnd()
+      try file.write(contentsOf: Data([1]))
+      try file.close()
+    case .removed: unlink(room.path)
+    case .linkedToItsFirstName: link(room.path, room.directory.path(data.partialFile.name))
+    }
+    let response = await
+      (try room.download(
+        .of(server), options: isReplacing ? [.removePreviousFile] : [], resumingWith: data.encoded())).resume()
+      .response()
+    let isOurs = change == .none || change == .linkedToItsFirstName
+    #expect(server.requests.count == (isOurs || !isReplacing && change != .removed ? 1 : 2))
+    if isOurs || isReplacing || change == .removed {
+      #expect(response.isSuccess && response.bytesOnDisk == payload.size)
+      try room.expectOnly(payload)
+    } else if case .file(.destinationExists(let path))? = response.error {
+      #expect(path == room.path)
+    } else {
+      Issue.record("\(String(describing: response.error))")
+    }
+  }
+
+  @Test("resume data made from the file itself does the same")
+  func made() async throws {
+    let payload = Payload(size: 1000)
+    let server = try LoopbackServer(.file(payload))
+    let room = try DownloadRoom()
+    try payload.write(to: room.path)
+    let data = try #require(
+      PartialFiles.resumeData(ofNamedFile: room.path, partialName: ".x.part", url: server.url("/file.bin")))
+    #expect(await (try room.download(server, resumingWith: data.encoded())).resume().response().isSuccess)
+    #expect(server.requests.isEmpty)
+    #expect(PartialFiles.resumeData(ofNamedFile: room.directory.path("none"), partialName: "x", url: "") == nil)
+    #expect(PartialFiles.resumeData(ofNamedFile: room.directory.path("."), partialName: "x", url: "") == nil)
+  }
+}

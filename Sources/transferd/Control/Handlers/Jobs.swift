@@ -49,7 +49,7 @@ extension Handlers {
   static let changeJob: RouteTable.Handler = { request, daemon in
     let id = try request.jobID()
     let change = try await request.body(JobChange.self)
-    return try Reply.json(try await daemon.scheduler.update(id, change).get().job)
+    return try Reply.json(try await daemon.scheduler.update(id, change).get())
   }
 
   static let removeJob: RouteTable.Handler = { request, daemon in

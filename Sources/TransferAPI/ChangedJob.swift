@@ -1,0 +1,31 @@
+/// The answer to `PATCH /v1/jobs/{id}`: the job as it is now, and what the change took along. In JSON that stands beside the
+/// job's fields, and only where there is any.
+public struct ChangedJob: Codable, Equatable, Sendable {
+  public var job: Job
+  /// Headers that were given for another server, and look like secrets: the new address does not get them.
+  public var droppedHeaders: [String]
+  /// User name and password were looked up for another server.
+  public var droppedCredentials: Bool
+
+  public init(job: Job, droppedHeaders: [String] = [], droppedCredentials: Bool = false) {
+    self.job = job
+    self.droppedHeaders = droppedHeaders
+    self.droppedCredentials = droppedCredentials
+  }
+
+  private enum CodingKeys: String, CodingKey { case droppedHeaders, droppedCredentials }
+
+  public init(from decoder: any Decoder) throws {
+    job = try Job(from: decoder)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    droppedHeaders = try container.decodeIfPresent([String].self, forKey: .droppedHeaders) ?? []
+    droppedCredentials = try container.decodeIfPresent(Bool.self, forKey: .droppedCredentials) ?? false
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try job.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    if !droppedHeaders.isEmpty { try container.encode(droppedHeaders, forKey: .droppedHeaders) }
+    if droppedCredentials { try container.encode(true, forKey: .droppedCredentials) }
+  }
+}

@@ -1,0 +1,130 @@
+import Glibc
+import Logging
+import TransferAPI
+
+/// A setting of the daemon: what it is called in the file and the environment, what it takes, what it changes.
+///
+/// `all` is the one table of them. packaging/transferd.yaml says the same for people.
+struct ConfigurationKey: Sendable {
+  /// Below `transferd:`; sections within are written with a point: `section.key`.
+  let name: String
+  /// For people, after "must be".
+  let allowed: String
+  /// Takes several words, not one value.
+  var isList = false
+  private let take: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
+
+  static let all: [ConfigurationKey] = [
+    number("maxActive", DaemonConfiguration.activeRange) { $0.limits.admission.maxActive = $1 },
+    number("maxPerOrigin", DaemonConfiguration.activeRange) { $0.limits.admission.maxPerOrigin = $1 },
+    number("maxAttempts", 1...10_000) { $0.limits.maxAttempts = $1 },
+    duration("connectTimeout") { $0.limits.timeouts.connect = $1 },
+    duration("stallTimeout") { $0.limits.timeouts.stall = $1 },
+    number("historyDays", 0...36_500) { $0.historyDays = $1 },
+    word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
+    file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
+    text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
+    word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
+    text("sshKnownHosts", "the path of a known-hosts file") { $0.remote.ssh.knownHostsFiles = [$1] },
+    file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
+    word("ftpSecurity", RemoteAccess.FTPWord.allCases) { $0.remote.ftpSecurity = $1.security },
+    command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
+    command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
+    duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
+  ]
+
+  static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }
+
+  /// The names in a section (`""`: the outermost), those of the sections within it included.
+  static func names(in section: String) -> [String] {
+    var names: [String] = []
+    for key in all where key.name.hasPrefix(section) {
+      let name = String(key.name.dropFirst(section.count).prefix { $0 != "." })
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+
+  /// `TRANSFERD_MAX_ACTIVE` for `maxActive`.
+  var variable: String {
+    var result = "TRANSFERD_"
+    for character in name {
+      if character.isUppercase { result += "_" }
+      result += character == "." ? "_" : character.uppercased()
+    }
+    return result
+  }
+
+  /// - Throws: what is wrong with the value, for people.
+  func apply(
+    _ value: ConfigurationFile.Value, to configuration: inout DaemonConfiguration
+  ) throws(DaemonConfiguration.Invalid) {
+    guard !take(value, &configuration) else { return }
+    let given =
+      switch value {
+      case .scalar(let text): "is \"\(text)\"; it"
+      case .list: "is a list; it"
+      case .nothing: "has no value; it"
+      }
+    throw DaemonConfiguration.Invalid(description: "\(name) \(given) must be \(allowed)")
+  }
+
+  // MARK: What keys take
+
+  private typealias Change<Value> = @Sendable (inout DaemonConfiguration, Value) -> Void
+
+  private static func number(
+    _ name: String, _ range: ClosedRange<Int>, _ change: @escaping Change<Int>
+  ) -> ConfigurationKey {
+    scalar(name, "a whole number from \(range.lowerBound) to \(range.upperBound)", change) { text in
+      Int(text).flatMap { range.contains($0) ? $0 : nil }
+    }
+  }
+
+  private static func duration(_ name: String, _ change: @escaping Change<Duration>) -> ConfigurationKey {
+    scalar(name, "a time above 0, at most 366d, like 30, 30s, 5m, 2h or 500ms", change) { TimeSpan($0)?.duration }
+  }
+
+  private static func word<Word: RawRepresentable<String> & Sendable>(
+    _ name: String, _ words: [Word], _ change: @escaping Change<Word>
+  ) -> ConfigurationKey {
+    scalar(name, "one of \(words.map(\.rawValue).joined(separator: ", "))", change) { Word(rawValue: $0) }
+  }
+
+  private static func file(_ name: String, _ change: @escaping Change<String>) -> ConfigurationKey {
+    scalar(name, "the absolute path of a file that can be read", change) { path in
+      path.hasPrefix("/") && access(path, R_OK) == 0 ? path : nil
+    }
+  }
+
+  private static func text(
+    _ name: String, _ allowed: String, _ change: @escaping Change<String>
+  ) -> ConfigurationKey {
+    scalar(name, allowed, change) { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Words, not a shell's language.
+  private static func command(_ name: String, _ change: @escaping Change<Command>) -> ConfigurationKey {
+    let allowed = "a list of words, the first of them a program's absolute path"
+    return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
+      guard case .list(let words) = value, words.first?.hasPrefix("/") ?? false else { return false }
+      change(&configuration, Command(arguments: words))
+      return true
+    }
+  }
+
+  private static func scalar<Value>(
+    _ name: String, _ allowed: String, _ change: @escaping Change<Value>,
+    _ parse: @escaping @Sendable (String) -> Value?
+  ) -> ConfigurationKey {
+    ConfigurationKey(name: name, allowed: allowed) { value, configuration in
+      guard case .scalar(let text) = value, let parsed = parse(text) else { return false }
+      change(&configuration, parsed)
+      return true
+    }
+  }
+}
+
+extension ConfigurationKey: Equatable {
+  static func == (lhs: ConfigurationKey, rhs: ConfigurationKey) -> Bool { lhs.name == rhs.name }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// C1, C3, C5: networks that are slow, lossy, silent or half dead. They are namespaces, which need root.
+@Suite("a bad network", .timeLimit(.minutes(4))) struct BadNetworkTests {
+  private func daemon(in network: BadNetwork) async throws -> Daemon {
+    let daemon = try await Daemon(isStarted: false)
+    try daemon.launch(through: network.wrapper)
+    try await daemon.waitUntilReady()
+    return daemon
+  }
+
+  @Test("at 8 kbit/s and with every tenth packet lost a file arrives, without haste")
+  func slowAndLossy() async throws {
+    let payload = Payload(size: 6000, seed: 1)
+    let network = try await BadNetwork()
+    let server = try network.perform { try LoopbackServer(.file(payload)) }
+    try await network.limit(bitsPerSecond: 8000)
+    try await network.drop("numgen random mod 10 0")
+    let daemon = try await daemon(in: network)
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    let job = try await daemon.finished(id, timeout: .seconds(200))
+    #expect(job.state == "completed", "\(job)")
+    #expect(try sha256(ofFile: daemon.downloaded("a")) == payload.sha256)
+    #expect(server.requests.count <= 4 && job.attempt <= 4, "\(server.requests.count) requests")
+    let computed = try daemon.computed
+    #expect(computed < .seconds(3), "no loop: \(computed)")
+  }
+
+  @Test("where nothing arrives any more the job fails by its own policy, and the next one goes through when it does")
+  func blackhole() async throws {
+    let payload = Payload(size: 2 << 20, seed: 2)
+    let (reached, proceed) = (Gate(), Gate())
+    let network = try await BadNetwork()
+    let server = try network.perform {
+      try LoopbackServer(files: [
+        "/a": FileBehaviour.file(payload).holding(after: 1 << 20, reached: reached, until: proceed),
+        "/b": .file(payload),
+      ])
+    }
+    let daemon = try await daemon(in: network)
+    let id = try await daemon.add(server.url("/a"), "-o", "a", "--stall-timeout", "2s", "--connect-timeout", "1s")
+    try await reached.wait()
+    try await daemon.waitForParts(holding: 1 << 20)
+    try await network.drop("meta l4proto tcp")
+    proceed.open()
+    try await daemon.failed(with: "stalled", id)
+    let lost = try await daemon.add(
+      server.url("/b"), "-o", "b", "--connect-timeout", "1s", "--retries", "1")
+    let failed = try await daemon.finished(lost)
+    #expect(failed.state == "failed" && failed.error?.code == "timeout" && failed.attempt == 2, "\(failed)")
+    try await network.dropNothing()
+    try await daemon.ctl("retry", id)
+    let job = try await daemon.finished(id)
+    #expect(job.state == "completed", "\(job)")
+    #expect(try sha256(ofFile: daemon.downloaded("a")) == payload.sha256)
+    // What had arrived is not asked for again.
+    #expect(server.requests.filter { $0.path == "/a" }.dropFirst().allSatisfy { $0.start >= 1 << 20 })
+  }
+
+  @Test("a host whose IPv6 address is dead is reached by its IPv4 address, soon")
+  func deadIPv6() async throws {
+    let payload = Payload(size: 100_000, seed: 3)
+    let network = try await BadNetwork(hosts: "fd00::1 dual.test\n127.0.0.1 dual.test")
+    try await network.run("ip", "address", "add", "fd00::1/128", "dev", "lo", "nodad")
+    try await network.drop("ip6 daddr fd00::1")
+    let server = try network.perform { try LoopbackServer(.file(payload)) }
+    let daemon = try await daemon(in: network)
+    let start = ContinuousClock.now
+    let url = server.url("/a").replacingOccurrences(of: "127.0.0.1", with: "dual.test")
+    let id = try await daemon.add(url, "-o", "a")
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(try await daemon.job(id).attempt == 1)
+    // The connect timeout is 30 s: it was not waited for.
+    #expect(.now - start < .seconds(15))
+    let attempts = try await daemon.curl("/v1/jobs/\(id)").json["attempts"] as? [[String: Any]]
+    #expect(attempts?.first?["remoteAddress"] as? String == "127.0.0.1")
+  }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// D7–D10: many clients, clients that behave badly, few descriptors, long queues.
+@Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
+  @Test("500 clients that say nothing do not keep others waiting, and leave no descriptor behind")
+  func silent() async throws {
+    let daemon = try await Daemon()
+    _ = try await daemon.addPaused("warm")
+    let before = try daemon.descriptorCount
+    let clients = try (0..<500).map { _ in try UnixClient(daemon.socketPath) }
+    #expect(try await daemon.addPaused("x") == "2")
+    #expect(try await daemon.curl("/healthz").body == "ok\n")
+    let start = try daemon.computed
+    try await Task.sleep(for: .seconds(2))
+    #expect(try daemon.computed - start < .milliseconds(300), "silence costs nothing")
+    for client in clients { client.close() }
+    try await daemon.waitForDescriptors(below: before + 20)
+  }
+
+  @Test("500 clients that ask for much and never read cost bounded memory, and others are served")
+  func unread() async throws {
+    let daemon = try await Daemon()
+    let list = (0..<3000).map { "http://127.0.0.1:9/\($0)\n" }.joined()
+    #expect(try await daemon.run(["add", "-i", "-", "--paused"], input: Data(list.utf8)).status == 0)
+    let before = (try daemon.descriptorCount, daemon.residentBytes)
+    let clients = try (0..<500).map { number in
+      let client = try UnixClient(daemon.socketPath)
+      let path = number % 2 == 0 ? "/v1/events?since=0" : "/v1/export"
+      // Ten questions at once; no answer is ever read.
+      client.send(String(repeating: "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n", count: 10))
+      return client
+    }
+    #expect(try await daemon.curl("/healthz").body == "ok\n")
+    #expect(try await daemon.addPaused("x") == "3001")
+    try await Task.sleep(for: .seconds(3))
+    let start = try daemon.computed
+    try await Task.sleep(for: .seconds(2))
+    #expect(try daemon.computed - start < .milliseconds(500), "nobody reads, so there is nothing to do")
+    let grown = daemon.residentBytes - before.1
+    #expect(grown < 300 << 20, "\(grown >> 20) MiB")
+    for client in clients { client.close() }
+    try await daemon.waitForDescriptors(below: before.0 + 20)
+    #expect(try await daemon.curl("/healthz").body == "ok\n")
+  }
+
+  @Test("when descriptors run out nothing spins; clients that wait are served once there are some, jobs go on")
+  func descriptors() async throws {
+    let payload = Payload(size: 100_000, seed: 1)
+    let server = try LoopbackServer(.file(payload))
+    let daemon = try await Daemon(isStarted: false)
+    try daemon.launch(through: [try BuiltPrograms.system("prlimit"), "--nofile=128:128"])
+    try await daemon.waitUntilReady()
+    let first = try await daemon.add(server.url("/first"), "-o", "first")
+    #expect(try await daemon.finished(first).state == "completed")
+    let before = try daemon.descriptorCount
+    let clients = try (0..<300).map { _ in try UnixClient(daemon.socketPath) }
+    // Those are in; the others wait in the socket's queue.
+    try await Task.sleep(for: .seconds(1))
+    #expect(try daemon.descriptorCount < 128)
+    let start = try daemon.computed
+    try await Task.sleep(for: .seconds(3))
+    let computed = try daemon.computed - start
+    #expect(computed < .milliseconds(450), "\(computed)")
+    for client in clients { client.close() }
+    let second = try await daemon.add(server.url("/second"), "-o", "second")
+    #expect(try await daemon.finished(second).state == "completed")
+    #expect(try sha256(ofFile: daemon.downloaded("second")) == payload.sha256)
+    try await daemon.waitForDescriptors(below: before + 10)
+  }
+
+  @Test("jobs that find no descriptor wait and complete; the daemon lives")
+  func jobsWithoutDescriptors() async throws {
+    let payload = Payload(size: 20_000, seed: 2)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(.file(payload).holding(after: 10, reached: reached, until: proceed, on: .always))
+    let daemon = try await Daemon("--max-active", "64", "--max-per-origin", "64", isStarted: false)
+    // Enough for the daemon itself, not for 64 sockets and 64 files.
+    try daemon.launch(through: [try BuiltPrograms.system("prlimit"), "--nofile=96:96"])
+    try await daemon.waitUntilReady()
+    let list = (0..<64).map { "\(server.url("/\($0)"))\n" }.joined()
+    #expect(try await daemon.run(["add", "-i", "-"], input: Data(list.utf8)).status == 0)
+    try await reached.wait()
+    let start = try daemon.computed
+    try await Task.sleep(for: .seconds(3))
+    let computed = try daemon.computed - start
+    #expect(computed < .seconds(1), "\(computed)")
+    #expect(try daemon.descriptorCount <= 96)
+    proceed.open()
+    let waited = try await daemon.ctl("wait", "--all", timeout: .seconds(120))
+    #expect(waited.status == 0, "\(waited.stderr)")
+    for number in 0..<64 { #expect(try sha256(ofFile: daemon.downloaded("\(number)")) == payload.sha256) }
+    #expect(try daemon.partNames.isEmpty)
+  }
+
+  @Test("what is no request, too long, or cut off is answered with an error or the door; memory stays flat")
+  func malformed() async throws {
+    let daemon = try await Daemon()
+    _ = try await daemon.addPaused("a")
+    let before = daemon.residentBytes
+    let long = String(repeating: "x", count: 10_000_000)
+    let post = { (length: Int) in
+      "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: \(length)\r\n\r\n"
+    }
+    let table: [(String, Data, Set<String>)] = [
+      ("a header of 10 MB", Data("GET /healthz HTTP/1.1\r\nX-Long: \(long)\r\n\r\n".utf8), ["", "400", "431"]),
+      ("a line of 10 MB", Data(long.utf8), ["", "400"]),
+      ("a path of 10 MB", Data("GET /\(long) HTTP/1.1\r\n\r\n".utf8), ["", "400", "414", "431"]),
+      ("a body of 10 MB", Data((post(long.utf8.count) + long).utf8), ["413"]),
+      ("a body that is no UTF-8", Data(post(4).utf8) + Data([0xFF, 0xFE, 0x80, 0x00]), ["400"]),
+      ("an unknown version", Data("GET /healthz HTTP/9.9\r\nHost: x\r\n\r\n".utf8), ["", "400", "505"]),
+      ("no HTTP", Data([0, 1, 2, 0xFF, 10, 13, 10, 13, 10]), ["", "400"]),
+      (
+        "two lengths", Data("POST /v1/jobs HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy".utf8),
+        ["", "400"]
+      ),
+      (
+        "an endless chunk",
+        Data("POST /v1/jobs HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\n".utf8), ["", "400"]
+      ),
+    ]
+    for (name, bytes, statuses) in table {
+      let client = try UnixClient(daemon.socketPath)
+      client.send(bytes)
+      let answer = client.receive(within: 5000)
+      let status = answer.isEmpty ? "" : String(answer.dropFirst(9).prefix(3))
+      #expect(statuses.contains(status), "\(name): \(answer.prefix(200))")
+      client.close()
+    }
+    for bytes in ["GET /v1/jo", post(1000) + "{\"url\":", "GET /v1/events?since=0 HTTP/1.1\r\nHost: x\r\n\r\n"] {
+      let client = try UnixClient(daemon.socketPath)
+      client.send(bytes)
+      client.close()
+    }
+    #expect(try await daemon.jobs().map(\.id) == [1])
+    #expect(daemon.residentBytes - before < 60 << 20, "\((daemon.residentBytes - before) >> 20) MiB")
+  }
+
+  @Test("a command that is killed in the middle of its list leaves what it was told and the daemon whole")
+  func killedCommand() async throws {
+    let daemon = try await Daemon()
+    let list = (0..<20_000).map { "http://127.0.0.1:9/\($0)\n" }.joined()
+    var launch = try daemon.ctlLaunch(["add", "-i", "-", "--paused"])
+    launch.input = Data(list.utf8)
+    let command = try ChildProcess(launch)
+    try await command.waitForOutput("\n")
+    command.kill(SIGKILL)
+    let printed = try await command.result().lines.filter { Int64($0) != nil }
+    let stored = try await daemon.storedIDs()
+    // The last line may be cut.
+    #expect(stored.isSuperset(of: printed.dropLast()) && !printed.isEmpty)
+    #expect(try await daemon.addPaused("after") == "\(stored.count + 1)")
+  }
+
+  @Test("200,000 waiting jobs cost the daemon no memory: the queue is on the disk")
+  func longQueue() async throws {
+    let server = try LoopbackServer(.file(size: 10).stallingBeforeAnswer(on: .always))
+    let daemon = try await Daemon("--max-active", "1")
+    func add(_ numbers: Range<Int>) async throws {
+      let list = numbers.map { server.url("/\($0)\n") }.joined()
+      let added = try await daemon.run(["add", "-i", "-"], input: Data(list.utf8), timeout: .seconds(240))
+      #expect(added.status == 0 && added.lines.count == numbers.count, "\(added.stderr)")
+    }
+    try await add(0..<20_000)
+    let before = daemon.residentBytes
+    try await add(20_000..<200_000)
+    let grown = daemon.residentBytes - before
+    #expect(grown < 48 << 20, "from \(before >> 20) MiB by \(grown >> 20) MiB")
+    let counts = try await daemon.curl("/v1/stats").json["counts"] as? [String: Int]
+    #expect((counts?["queued"] ?? 0) >= 199_990)
+    #expect(try await daemon.curl("/v1/jobs?state=queued&limit=1").status == 200)
+    print("200,000 queued: RSS \(daemon.residentBytes >> 20) MiB, \(grown >> 20) MiB more than with 20,000")
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// E1, E3, E4: the disk refuses one step of a download for a while. The calls fail by strace(1).
+@Suite("a disk that refuses", .timeLimit(.minutes(3))) struct DiskFaultTests {
+  /// Which step is refused, and with what.
+  struct Fault: CustomTestStringConvertible, Sendable {
+    enum Step: String, CaseIterable { case bytes, record, rename, name }
+
+    let step: Step
+    let error: String
+    var testDescription: String { "\(step.rawValue): \(error)" }
+    /// The stable code that the job waits with.
+    var code: String {
+      switch (step, error) {
+      case (_, "ENOSPC"): "disk-full"
+      case (.record, _): "internal"
+      default: "io"
+      }
+    }
+
+    static let all: [Fault] =
+      [
+        ("bytes", ["EIO", "ENOSPC"]), ("record", ["EIO", "ENOSPC"]), ("rename", ["EXDEV", "ENOSPC", "EIO"]),
+        ("name", ["EIO", "ENOSPC"]),
+      ]
+      .flatMap { step, errors in errors.map { Fault(step: Step(rawValue: step)!, error: $0) } }
+
+    func trap(_ daemon: Daemon) async throws -> Interception {
+      let sync = "fdatasync,fsync"
+      let action = "error=\(error)"
+      switch step {
+      case .bytes:
+        let part = daemon.downloaded(try #require(try daemon.partNames.first))
+        return try await Interception(daemon, calls: sync, paths: [part], doing: action)
+      case .record:
+        return try await Interception(
+          daemon, calls: "pwrite64,\(sync)", paths: [daemon.statePath("transferd.db-wal")], doing: action)
+      case .rename:
+        return try await Interception(
+          daemon, calls: "rename,renameat,renameat2", paths: [daemon.downloads], doing: action)
+      case .name: return try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: action)
+      }
+    }
+  }
+
+  @Test(
+    "makes its job wait with the reason, others go on, and it completes once the disk is well", arguments: Fault.all,
+    [false, true])
+  func fault(_ fault: Fault, isReplacing: Bool) async throws {
+    let (payload, small) = (Payload(size: 3 << 20, seed: 3), Payload(size: 50_000, seed: 4))
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(files: [
+      "/a": FileBehaviour.file(payload).holding(after: payload.size - 1000, reached: reached, until: proceed),
+      "/b": .file(small),
+    ])
+    let daemon = try await Daemon()
+    let old = Payload(size: 5000, seed: 99)
+    if isReplacing { try old.write(to: daemon.downloaded("a")) }
+    let id = try await daemon.addJob([server.url("/a"), "-o", "a"] + (isReplacing ? ["--replace"] : []))
+    try await reached.wait()
+    // They are in the file only when the first record is durable.
+    try await daemon.waitForParts(holding: payload.size - 1000)
+    let trap = try await fault.trap(daemon)
+    proceed.open()
+
+    if fault.step == .record {
+      // Nothing can be stored, neither the job's own failure.
+      try await daemon.process?.waitForErrors("cannot store how attempts ended")
+      let refused = try await daemon.ctl("add", server.url("/b"), "-o", "b")
+      #expect(refused.status == 1 && refused.stdout.isEmpty, "\(refused.stderr)")
+      if fault.error == "ENOSPC" { #expect(refused.stderr.contains("full"), "\(refused.stderr)") }
+    } else {
+      try await daemon.failed(with: fault.code, id)
+      let elsewhere = try daemon.directory.directory("elsewhere")
+      let other = try await daemon.add(server.url("/b"), "-o", "b", "-d", elsewhere)
+      #expect(try await daemon.finished(other).state == "completed")
+      #expect(try sha256(ofFile: elsewhere + "/b") == small.sha256)
+      let waiting = try await daemon.job(id)
+      #expect(["retrying", "running"].contains(waiting.state) && waiting.error?.transient == true)
+    }
+    // Whole, what was there before, or nothing: never anything between.
+    let standing = FileManager.default.fileExists(atPath: daemon.downloaded("a"))
+    let expected = fault.step == .name ? payload.sha256 : isReplacing ? old.sha256 : nil
+    #expect(standing == (expected != nil))
+    if let expected { #expect(try sha256(ofFile: daemon.downloaded("a")) == expected) }
+    #expect(try await daemon.curl("/healthz").status == 200)
+
+    try await trap.detach()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    let asked = server.requests.filter { $0.path == "/a" }
+    switch fault.step {
+    // After a failed fsync the bytes count as lost: all of them come again.
+    case .bytes: #expect(asked.count > 1 && asked.dropFirst().allSatisfy { $0.start == 0 })
+    // A rename, a name or a record that has to be made again costs no byte.
+    case .record, .rename, .name: #expect(asked.count == 1)
+    }
+    try await daemon.restart()
+    #expect(try await daemon.job(id).state == "completed")
+  }
+
+  @Test("a failed checkpoint is not made good by a second fsync: what it was about comes again")
+  func checkpoint() async throws {
+    let payload = Payload(size: 8 << 20, seed: 5)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      .file(payload).holding(after: 2 << 20, reached: reached, until: proceed).dripping(
+        bytesPerSecond: 4 << 20, after: 2 << 20, on: .first(1)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await reached.wait()
+    try await daemon.waitForParts(holding: 2 << 20)
+    let part = daemon.downloaded(try #require(try daemon.partNames.first))
+    // Once for each thread, and then well again: a second call says success.
+    let trap = try await Interception(daemon, calls: "fdatasync,fsync", paths: [part], doing: "error=EIO:when=1")
+    // A checkpoint is due 2 s after the last one.
+    try await Task.sleep(for: .milliseconds(2100))
+    proceed.open()
+    try await daemon.failed(with: "io", id)
+    try await trap.detach()
+    try await daemon.expectCompleted(id, payload, as: "a")
+    // Only what an earlier checkpoint may have brought to the disk is gone on from; it was once all that had been written.
+    let start = try #require(server.requests.last?.start)
+    #expect(server.requests.count == 2 && start <= 2 << 20, "from \(start)")
+  }
+
+  @Test(
+    "found at boot with its name, where the directory still refuses: the daemon starts, and the job completes later")
+  func boot() async throws {
+    let payload = Payload(size: 300_000, seed: 6)
+    let server = try LoopbackServer(.file(payload))
+    let daemon = try await Daemon()
+    let trap = try await Interception(daemon, calls: "fdatasync,fsync", paths: [daemon.downloads], doing: "signal=KILL")
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await trap.waitForHit(daemon)
+    #expect(try daemon.fileNames == ["a"])
+    try daemon.launch(through: [
+      try BuiltPrograms.system("strace"), "-D", "-f", "-o", daemon.directory.path("trace"), "-e", "trace=fsync", "-P",
+      daemon.downloads, "-e", "inject=fsync:error=EIO",
+    ])
+    // It once did not start at all.
+    try await daemon.waitUntilReady()
+    try await daemon.failed(with: "io", id)
+    #expect(try await daemon.job(id).state != "failed")
+    try await daemon.restart(by: SIGKILL)
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.count == 1)
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A bare connection to a Unix socket.
+final class UnixClient {
+  private var descriptor: Int32
+
+  /// Waits where the socket's queue is full.
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    guard code == 0 else { throw TestSupportError.system(call: "connect to \(path)", code: errno) }
+  }
+
+  func send(_ text: String) { send(Data(text.utf8)) }
+
+  /// As much as the daemon takes before it closes the connection.
+  func send(_ data: Data) {
+    var rest = data[...]
+    while !rest.isEmpty {
+      // MSG_NOSIGNAL: the daemon may have closed its end.
+      let count = rest.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// What is there within the time; empty where the connection ended or nothing came.
+  func receive(within milliseconds: Int32 = 10_000) -> String {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard Glibc.poll(&entry, 1, milliseconds) > 0 else { return "" }
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    let count = read(descriptor, &buffer, buffer.count)
+    return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
+  }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+
+  deinit { close() }
+}
+
+extension Daemon {
+  /// Descriptors that the daemon has open.
+  var descriptorCount: Int {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid ?? 0)/fd").count }
+  }
+
+  /// Time that the daemon has computed, in user and kernel mode.
+  var computed: Duration {
+    get throws {
+      // proc_pid_stat(5): the name in parentheses may hold blanks; utime and stime are fields 14 and 15.
+      let text = try String(contentsOfFile: "/proc/\(pid ?? 0)/stat", encoding: .utf8)
+      let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+      let ticks = (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
+      return .milliseconds(ticks * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+  }
+
+  /// Suspends until the daemon has no more descriptors than that; nothing tells of it but /proc.
+  func waitForDescriptors(below limit: Int, timeout: Duration = .seconds(30)) async throws {
+    let deadline = ContinuousClock.now + timeout
+    while try descriptorCount > limit {
+      guard .now < deadline else {
+        throw TestSupportError.timedOut("\(limit) descriptors, now \(try descriptorCount)", after: timeout)
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Logging
+import TestSupport
+import Testing
+
+@testable import transferd
+
+@Suite struct DaemonConfigurationTests {
+  private func load(
+    _ text: String, environment: [String: String] = [:], flags: DaemonConfiguration.Flags = .init()
+  ) async throws -> DaemonConfiguration {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    var flags = flags
+    flags.configurationFile = try directory.file("transferd.yaml", text: text)
+    return try await DaemonConfiguration.load(flags, environment: environment)
+  }
+
+  @Test("the sample sets what is the default")
+  func sample() async throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let text = try String(contentsOf: root.appending(path: "packaging/transferd.yaml"), encoding: .utf8)
+    #expect(try await load(text) == DaemonConfiguration())
+    // Each key is told there, if only in a comment.
+    for key in ConfigurationKey.all {
+      #expect(text.contains("\(key.name.split(separator: ".").last ?? ""):"), "\(key.name)")
+    }
+  }
+
+  @Test("every key takes effect")
+  func keys() async throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let authorities = try directory.file("ca.pem", text: "")
+    let loaded = try await load(
+      """
+      transferd:
+        maxActive: 3
+        maxPerOrigin: "2"
+        maxAttempts: 5
+        connectTimeout: 2m
+        stallTimeout: 500ms
+        historyDays: 0
+        logLevel: debug
+        certificateAuthorityFile: \(authorities)
+        socketGroup: root
+        hooks:
+          onComplete: [/bin/echo, "a b"]
+          onFailure:
+            - /bin/false
+          timeout: 5s
+      """)
+    var expected = DaemonConfiguration()
+    expected.limits.admission = Admission(maxActive: 3, maxPerOrigin: 2)
+    expected.limits.maxAttempts = 5
+    expected.limits.timeouts = .init(connect: .seconds(120), stall: .milliseconds(500))
+    expected.historyDays = 0
+    expected.logLevel = .debug
+    expected.certificateAuthorityFile = authorities
+    expected.socketGroup = "root"
+    expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
+    expected.limits.hooks.onFailure = Command(arguments: ["/bin/false"])
+    expected.limits.hooks.timeout = .seconds(5)
+    #expect(loaded == expected)
+  }
+
+  @Test(
+    "a file that sets nothing is fine",
+    arguments: ["", "# all\n# comments\n", "transferd:\n", "transferd: {}\n", "transferd:\n  hooks:\n"])
+  func nothing(_ text: String) async throws {
+    #expect(try await load(text) == DaemonConfiguration())
+  }
+
+  @Test(
+    "what is wrong is told with its line, its key and what is allowed",
+    arguments: [
+      // Once ignored: the daemon ran with 16.
+      ("transferd:\n  maxActve: 3\n", ["line 2", "\"maxActve\"", "maxActive, maxPerOrigin"]),
+      ("maxActive: 3\n", ["line 1", "\"maxActive\" at the top", "below transferd:"]),
+      ("transferd:\n  maxActive: 3\nhooks:\n  x: 1\n", ["line 3", "\"hooks\" at the top"]),
+      ("transferd:\n  maxActive: lots\n", ["line 2", "maxActive is \"lots\"", "from 1 to 10000"]),
+      ("transferd:\n\n\n  maxActive: 0\n", ["line 4", "maxActive is \"0\"", "from 1 to 10000"]),
+      ("transferd:\n  maxActive: 10001\n", ["from 1 to 10000"]),
+      ("transferd:\n  maxActive: 1.5\n", ["\"1.5\"", "a whole number"]),
+      ("transferd:\n  maxActive: true\n", ["\"true\"", "a whole number"]),
+      ("transferd:\n  maxActive:\n", ["maxActive has no value"]),
+      ("transferd:\n  maxActive: [1, 2]\n", ["maxActive is a list"]),
+      ("transferd:\n  maxActive:\n    of: 3\n", ["line 3", "maxActive must be a whole number"]),
+      ("transferd:\n  connectTimeout: fast\n", ["connectTimeout is \"fast\"", "500ms"]),
+      ("transferd:\n  stallTimeout: 0\n", ["stallTimeout is \"0\"", "above 0"]),
+      ("transferd:\n  historyDays: -1\n", ["historyDays is \"-1\"", "from 0 to"]),
+      ("transferd:\n  logLevel: loud\n", ["logLevel is \"loud\"", "trace, debug, info"]),
+      ("transferd:\n  hooks:\n    onComplet: [/x]\n", ["line 3", "\"onComplet\"", "onComplete, onFailure, timeout"]),
+      ("transferd:\n  hooks:\n    onComplete: /x\n", ["line 3", "hooks.onComplete is \"/x\"", "a list of words"]),
+      ("transferd:\n  hooks:\n    onFailure: [x]\n", ["line 3", "absolute path"]),
+      ("transferd:\n  hooks: 3\n", ["line 2", "hooks"]),
+      ("transferd:\n  certificateAuthorityFile: ca.pem\n", ["absolute path"]),
+      ("transferd:\n  certificateAuthorityFile: /none/ca.pem\n", ["/none/ca.pem", "can be read"]),
+      ("transferd:\n  maxActive: 3\n  maxActive: 4\n", ["maxActive"]),
+      ("transferd: 3\n", ["line 1", "keys of transferd: are missing"]), ("- a\n", ["line 1", "must begin with"]),
+      ("transferd: [\n", ["not YAML"]), ("a: 1\n---\nb: 2\n", ["not YAML"]),
+    ])
+  func faults(_ text: String, _ words: [String]) async throws {
+    let error = await #expect(throws: DaemonConfiguration.Invalid.self) { try await load(text) }
+    let description = try #require(error?.description)
+    #expect(description.contains("transferd.yaml") && !description.contains("\n"), "\(description)")
+    for word in words { #expect(description.contains(word), "\(description)") }
+  }
+
+  @Test("a file that is not there, or a directory, is an error that names it")
+  func unreadable() async throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    for (path, words) in [(directory.path("none"), "No such file"), (directory.path("."), "not a file")] {
+      let error = await #expect(throws: DaemonConfiguration.Invalid.self) {
+        try await DaemonConfiguration.load(.init(configurationFile: path), environment: [:])
+      }
+      #expect(error?.description.contains(path) == true && error?.description.contains(words) == true)
+    }
+  }
+
+  @Test("the environment wins over the file, the command line over both; what lost is checked all the same")
+  func precedence() async throws {
+    let text = "transferd:\n  maxActive: 3\n  maxPerOrigin: 3\n  historyDays: 3\n"
+    let environment = [
+      "TRANSFERD_MAX_ACTIVE": "4", "TRANSFERD_MAX_PER_ORIGIN": "4", "TRANSFERD_STATE_DIR": "/x",
+      "TRANSFERD_LOG_LEVEL": "",
+    ]
+    let loaded = try await load(text, environment: environment, flags: .init(maxActive: 5))
+    #expect(loaded.limits.admission == Admission(maxActive: 5, maxPerOrigin: 4))
+    #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
+    let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": "/bin/echo,done"]
+    #expect(try await load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
+    await #expect(throws: DaemonConfiguration.Invalid.self) {
+      try await load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
+    }
+  }
+
+  @Test("a variable that cannot be used is named")
+  func variables() async throws {
+    for key in ConfigurationKey.all where key.name != "socketGroup" {
+      let error = await #expect(throws: DaemonConfiguration.Invalid.self) {
+        try await DaemonConfiguration.load(.init(), environment: [key.variable: "?"])
+      }
+      #expect(error?.description.contains(key.variable) == true, "\(key.name)")
+      #expect(error?.description.contains(key.allowed) == true, "\(key.name)")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Logging
+import Store
+import TestSupport
+import Testing
+import TransferAPI
+
+@testable import transferd
+
+@Suite struct HistoryKeeperTests {
+  /// A store with one cancelled job of long ago.
+  private final class Room: Sendable {
+    let directory: TemporaryDirectory
+    let store: Store
+    let hub = EventHub()
+    static let longAgo = Date(timeIntervalSinceNow: -100 * 86400)
+
+    init() async throws {
+      directory = try TemporaryDirectory()
+      let hub = hub
+      store = try Store(directory: directory.path("state"), now: Self.longAgo) { hub.publish($0) }
+      try await cancelled(1, at: Self.longAgo)
+    }
+
+    func cancelled(_ n: Int, at time: Date) async throws {
+      let spec = JobSpec(url: "http://h/\(n)", origin: "http://h:80", destination: "/d/\(n)")
+      let id = try await store.submit([spec], at: time)[0].get().id
+      _ = await store.transition([id], .cancel, at: time)
+    }
+
+    func keeper(days: Int) -> HistoryKeeper {
+      var logger = Logger(label: "test")
+      logger.logLevel = .critical
+      return HistoryKeeper(store: store, hub: hub, days: days, logger: logger)
+    }
+
+    var jobsWithHistory: Set<Int64> {
+      get async throws { Set(try await store.events(since: 0, limit: 100).map(\.job.rawValue)) }
+    }
+  }
+
+  @Test("history older than the days goes", arguments: [(99, true), (101, false), (0, false)])
+  func days(_ days: Int, _ goes: Bool) async throws {
+    let room = try await Room()
+    await room.keeper(days: days).prune(now: Date())
+    #expect(try await room.jobsWithHistory == (goes ? [] : [1]))
+  }
+
+  @Test("it looks at the start, then at news, but not before the interval is over; a reload counts")
+  func interval() async throws {
+    let room = try await Room()
+    let keeper = room.keeper(days: 90)
+    let looks = Watched(0)
+    let task = Task { await keeper.run(every: .seconds(3)) { looks.mutate { $0 += 1 } } }
+    defer { task.cancel() }
+    func waitForLook(_ number: Int) async throws {
+      try await looks.wait(for: "look \(number)", timeout: .seconds(30)) { $0 >= number ? () : nil }
+    }
+    try await waitForLook(1)
+    #expect(try await room.jobsWithHistory == [])
+    // Old ones again, so soon that the news of them is not yet a reason.
+    try await room.cancelled(2, at: Room.longAgo)
+    try await Task.sleep(for: .seconds(3))
+    // The interval is over, and nothing happened: an idle daemon does not wake up.
+    #expect(try await room.jobsWithHistory == [2] && looks.value == 1)
+    keeper.keep(days: 0)
+    try await room.cancelled(3, at: Room.longAgo)
+    try await waitForLook(2)
+    #expect(try await room.jobsWithHistory == [2, 3])
+    keeper.keep(days: 1)
+    try await Task.sleep(for: .seconds(3))
+    try await room.cancelled(4, at: Date())
+    try await waitForLook(3)
+    #expect(try await room.jobsWithHistory == [4])
+  }
+}
