@@ -51,10 +51,10 @@ public struct RetryPolicy: RequestInterceptor {
     // .unacceptableStatus: `retryableHTTPStatusCodes` decides
     // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
     // .cancelled: it was wished for
-    // .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .tlsRefused, .serverTrust: a certificate that is wrong, or a pin; trying on would ask users to get used to it
     // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
     // .redirect: loops and refused targets stay
-    // .source, .uploadRefused: the file, or the server's own words
+    // .source, .uploadRefused, .remoteRefused, .proxyRefused: the file, or the server's own words
     // .verification: the whole file came, and is another one
     // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
     // .answeredEarly: what the server keeps is unknown

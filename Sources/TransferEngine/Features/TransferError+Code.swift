@@ -2,7 +2,7 @@ extension TransferError {
   /// What kind of failure it is, without its facts: what retry policies choose by.
   public enum Code: String, Sendable, CaseIterable {
     case invalidURL, unsupportedScheme, cancelled
-    case nameNotResolved, refused, tlsRefused, tlsInterrupted, proxy, timedOut, stalled, connectionLost
+    case nameNotResolved, refused, tlsRefused, tlsInterrupted, proxy, proxyRefused, timedOut, stalled, connectionLost
     case unacceptableStatus, unacceptableContentType, truncated, invalidContentLength, headTooLarge, bodyTooLarge
     case unrequestedPartialContent, undecodable, malformed
     case redirect, verification, parameters, multipart, serialization
@@ -47,7 +47,7 @@ extension TransferError.ConnectionFailure {
     case .nameNotResolved: .nameNotResolved
     case .refused: .refused
     case .tls(_, _, let isTransient): isTransient ? .tlsInterrupted : .tlsRefused
-    case .proxy: .proxy
+    case .proxy(let failure): failure.isTransient ? .proxy : .proxyRefused
     case .timedOut: .timedOut
     case .stalled: .stalled
     case .broken: .connectionLost

@@ -25,7 +25,7 @@ import Testing
       server.url("/a.bin"),
       to: { name, head in
         #expect(name == "evil name.bin")
-        #expect(head.status == 200)
+        #expect(head?.status == 200)
         let url = URL(fileURLWithPath: directory).appendingPathComponent(name)
         return (url, .createIntermediateDirectories)
       })
