@@ -11,7 +11,8 @@ import TransferAPI
 
   private func plan(_ to: String, key: String? = nil, keepsPaths: Bool = false) throws -> UploadPlan {
     UploadPlan(
-      target: try UploadTemplate(parsing: to), key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
+      target: try UploadTemplate(parsing: to),
+      key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       keepsPaths: keepsPaths)
   }
 
@@ -30,13 +31,17 @@ import TransferAPI
   @Test("a list is taken byte by byte: blanks, #, newlines with -0")
   func literal() {
     var found: [(Int, String)] = []
-    InputLines.eachLiteral(in: Array(" a \n\n#b\r\n".utf8), separator: 10) { found.append(($0, (try? $1.get()) ?? "?")) }
+    InputLines.eachLiteral(in: Array(" a \n\n#b\r\n".utf8), separator: 10) {
+      found.append(($0, (try? $1.get()) ?? "?"))
+    }
     #expect(found.map(\.0) == [1, 3] && found.map(\.1) == [" a ", "#b\r"])
     found = []
     InputLines.eachLiteral(in: Array("a\nb\0\0c".utf8), separator: 0) { found.append(($0, (try? $1.get()) ?? "?")) }
     #expect(found.map(\.0) == [1, 3] && found.map(\.1) == ["a\nb", "c"])
     found = []
-    InputLines.eachLiteral(in: [0xff, 0xfe, 10, 0x61, 0, 0x62], separator: 10) { found.append(($0, (try? $1.get()) ?? "?")) }
+    InputLines.eachLiteral(in: [0xff, 0xfe, 10, 0x61, 0, 0x62], separator: 10) {
+      found.append(($0, (try? $1.get()) ?? "?"))
+    }
     #expect(found.map(\.1) == ["?", "?"])
   }
 
@@ -68,7 +73,8 @@ import TransferAPI
     try write(folder.path + "/a")
     var manifest = JobLines()
     manifest.add(
-      manifest: Array("{\"source\":\"a\"}\n{\"sourc\":\"a\"}\n".utf8), try plan("https://h/"), files(folder, root: folder.path))
+      manifest: Array("{\"source\":\"a\"}\n{\"sourc\":\"a\"}\n".utf8), try plan("https://h/"),
+      files(folder, root: folder.path))
     #expect(throws: CommandFailure.self) { try manifest.requireFaultless() }
   }
 
@@ -87,7 +93,9 @@ import TransferAPI
       recursive: true)
     #expect(try jobs(rooted).map(\.destination) == ["https://h/a/b/f", "https://h/g"])
     var outside = JobLines()
-    outside.add(path: folder.path + "/tree/g", try plan("https://h/"), files(folder, root: folder.path + "/tree/a"), recursive: false)
+    outside.add(
+      path: folder.path + "/tree/g", try plan("https://h/"), files(folder, root: folder.path + "/tree/a"),
+      recursive: false)
     #expect(outside.faults.first?.status == .usage)
   }
 
@@ -144,14 +152,17 @@ import TransferAPI
   @Test(
     "usage that cannot be meant is refused",
     arguments: [
-      ["upload"], ["upload", "a"], ["upload", "-", "--to", "http://h/"], ["upload", "-", "a", "--to", "http://h/", "--name", "x"],
+      ["upload"], ["upload", "a"], ["upload", "-", "--to", "http://h/"],
+      ["upload", "-", "a", "--to", "http://h/", "--name", "x"],
       ["upload", "a", "--to", "http://h/", "--name", "x"], ["upload", "a", "--to", "http://h/{x}"],
       ["upload", "a", "--to", "http://h/", "--on-success", "shred"], ["upload", "a", "--to", "http://h/", "-0"],
       ["upload", "a", "--to", "http://h/", "--protocol", "x"], ["upload", "a", "--to", "http://h/", "--form", "a"],
       ["upload", "a", "--to", "http://h/", "--protocol", "tus", "--form", "a=b"],
       ["upload", "a", "--to", "http://h/", "--timeout", "5"], ["upload", "a", "--to", "http://h/", "--retry-failed"],
-      ["upload", "a", "--to", "http://h/", "--credentials", "hunter2"], ["upload", "a", "--to", "http://h/", "--segments", "2"],
-      ["upload", "-i", "-", "--manifest", "-", "--to", "http://h/"], ["upload", "-", "--to", "http://h/", "--name", "a/b"],
+      ["upload", "a", "--to", "http://h/", "--credentials", "hunter2"],
+      ["upload", "a", "--to", "http://h/", "--segments", "2"],
+      ["upload", "-i", "-", "--manifest", "-", "--to", "http://h/"],
+      ["upload", "-", "--to", "http://h/", "--name", "a/b"],
     ])
   func usage(_ arguments: [String]) {
     #expect(throws: (any Error).self) { try Transferctl.parseAsRoot(arguments) }
@@ -160,12 +171,21 @@ import TransferAPI
   @Test("the contract's command lines are understood")
   func understood() throws {
     for arguments in [
-      ["upload", "-0", "-i", "-", "--to", "https://h/in/{name}", "--batch", "b", "--key", "{path}:{mtime}", "--on-success", "keep", "--wait"],
+      [
+        "upload", "-0", "-i", "-", "--to", "https://h/in/{name}", "--batch", "b", "--key", "{path}:{mtime}",
+        "--on-success", "keep", "--wait",
+      ],
       ["upload", "disk.img", "--to", "https://h/files/", "--protocol", "tus"],
       ["upload", "a.tar", "b.tar", "--to", "s3://bucket/prefix/", "--profile", "backup"],
-      ["upload", "photo.jpg", "--to", "https://h/form", "--protocol", "form", "--form", "file=@", "--form", "title=Sunset"],
+      [
+        "upload", "photo.jpg", "--to", "https://h/form", "--protocol", "form", "--form", "file=@", "--form",
+        "title=Sunset",
+      ],
       ["upload", "-", "--name", "dump.sql", "--to", "sftp://user@host/backups/"],
-      ["upload", "a", "--to", "http://h/", "--method", "post", "--retries", "3", "--connect-timeout", "5s", "--priority", "-5"],
+      [
+        "upload", "a", "--to", "http://h/", "--method", "post", "--retries", "3", "--connect-timeout", "5s",
+        "--priority", "-5",
+      ],
       ["upload", "--manifest", "m.jsonl"],
       ["upload", "--files-from", "list", "--root", "/srv", "--recursive", "--to", "http://h/{relpath}"],
     ] {

@@ -30,7 +30,9 @@ import TransferAPI
     }
 
     var move: PendingFileAction { get throws { try action(.move(to: sent)) } }
-    func names(_ path: String) -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+    func names(_ path: String) -> [String] {
+      ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
     var outNames: [String] { names(directory.path("out")) }
     var sentNames: [String] { names(sent) }
     func sentText(_ name: String) -> String? { try? String(contentsOfFile: sent + "/" + name, encoding: .utf8) }
@@ -80,7 +82,8 @@ import TransferAPI
     switch change {
     case .grown: try Data("content+".utf8).write(to: URL(filePath: room.path))
     case .touched:
-      try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: room.path)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: room.path)
     case .replaced:
       try FileManager.default.removeItem(atPath: room.path)
       try room.directory.file("out/a.csv", text: "content")
@@ -160,7 +163,8 @@ import TransferAPI
   @Test(
     "names keep their endings and their length",
     arguments: [
-      ("/d/a.csv", "a.job-7.csv"), ("/d/a", "a.job-7"), ("/d/.hidden", ".hidden.job-7"), ("/d/a.tar.gz", "a.tar.job-7.gz"),
+      ("/d/a.csv", "a.job-7.csv"), ("/d/a", "a.job-7"), ("/d/.hidden", ".hidden.job-7"),
+      ("/d/a.tar.gz", "a.tar.job-7.gz"),
       ("/d/" + String(repeating: "x", count: 255), String(repeating: "x", count: 249) + ".job-7"),
     ])
   func names(_ path: String, _ second: String) {

@@ -77,7 +77,8 @@ import TransferAPI
     let empty = try directory.file("empty", text: "\n")
     #expect(try await failure(resolver(), "env:NOPE")?.isTransient == false)
     for text in [
-      "file:/nonexistent", "file:\(directory.path)", "file:\(two)", "file:\(empty)", "exec:/bin/false", "exec:/nonexistent",
+      "file:/nonexistent", "file:\(directory.path)", "file:\(two)", "file:\(empty)", "exec:/bin/false",
+      "exec:/nonexistent",
       "exec:sh -c 'printf s3cret; exit 1'", "exec:true", "exec:sh -c 'kill -9 $$'",
     ] {
       let error = try #require(try await failure(resolver(), text), "\(text)")
@@ -119,9 +120,15 @@ import TransferAPI
 
   @Test("its end is told")
   func ends() async {
-    #expect(await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(20)) == .exited(7))
-    #expect(await Command(arguments: ["/bin/true"]).run(input: String(repeating: "x", count: 1 << 20), environment: [:], timeout: .seconds(20)) == .exited(0))
-    guard case .notStarted = await Command(arguments: ["/nonexistent"]).run(input: "", environment: [:], timeout: .seconds(20))
+    #expect(
+      await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(20))
+        == .exited(7))
+    #expect(
+      await Command(arguments: ["/bin/true"]).run(
+        input: String(repeating: "x", count: 1 << 20), environment: [:], timeout: .seconds(20)) == .exited(0))
+    guard
+      case .notStarted = await Command(arguments: ["/nonexistent"]).run(
+        input: "", environment: [:], timeout: .seconds(20))
     else {
       Issue.record("it was started")
       return
@@ -132,11 +139,14 @@ import TransferAPI
   func timeout() async throws {
     let directory = try TemporaryDirectory()
     let pidFile = directory.path("pid")
-    let command = Command(arguments: ["/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $! > \"$0\"; wait; wait", pidFile])
+    let command = Command(arguments: [
+      "/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $! > \"$0\"; wait; wait", pidFile,
+    ])
     let begin = ContinuousClock.now
     #expect(await command.run(input: "", environment: [:], timeout: .milliseconds(300)) == .timedOut)
     #expect(begin.duration(to: .now) < .seconds(20))
-    let pid = try #require(pid_t(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
+    let pid = try #require(
+      pid_t(String(contentsOfFile: pidFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
     // Gone, or waiting for init to notice.
     let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ") Z"
     #expect(status.contains(") Z") || status.contains(") X"), "\(status)")

@@ -36,7 +36,9 @@ import TransferAPI
     #expect(throws: Problem.self) { try spools.create(name) }
   }
 
-  @Test("a token that is none reaches nothing", arguments: ["..", "", "../../etc/passwd", String(repeating: "A", count: 32)])
+  @Test(
+    "a token that is none reaches nothing",
+    arguments: ["..", "", "../../etc/passwd", String(repeating: "A", count: 32)])
   func tokens(_ token: String) throws {
     let (spools, directory) = try spools()
     try directory.file("keep", text: "x")
@@ -49,7 +51,8 @@ import TransferAPI
   func sweep() throws {
     let (spools, _) = try spools()
     let (ended, needed, fresh, old) = (
-      try spools.create("a").token, try spools.create("b").token, try spools.create("c").token, try spools.create("d").token
+      try spools.create("a").token, try spools.create("b").token, try spools.create("c").token,
+      try spools.create("d").token
     )
     let past = Date().addingTimeInterval(-2 * 86400)
     for token in [needed, old] {

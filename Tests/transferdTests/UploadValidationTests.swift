@@ -65,7 +65,9 @@ import TransferAPI
 
   @Test("what cannot be accepted is refused", arguments: bad.indices)
   func refused(_ index: Int) {
-    #expect(throws: Problem.self, "\(Self.bad[index].0)") { try JobValidation().spec(job("https://h/", Self.bad[index].1)) }
+    #expect(throws: Problem.self, "\(Self.bad[index].0)") {
+      try JobValidation().spec(job("https://h/", Self.bad[index].1))
+    }
   }
 
   @Test(

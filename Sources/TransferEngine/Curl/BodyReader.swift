@@ -4,7 +4,7 @@ import Glibc
 /// Where libcurl gets a request's body from. Used on the transfer loop's thread alone.
 protocol BodyReading: AnyObject {
   var size: Int64 { get }
-  /// Bytes read since the beginning or the last going back.
+  /// Bytes that were handed over, from the beginning.
   var position: Int64 { get }
   /// Bytes read; 0 at the end; `TRANSFER_READFUNC_PAUSE` to be asked again after `TransferLoop.unpause`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int
@@ -104,6 +104,8 @@ final class BodyReader: BodyReading {
       return buffer.count
     case .file(let path, let range):
       return try file(path).read(from: range.lowerBound + offset, into: buffer)
+    case .kept(let stream):
+      return try file(stream.file.path).read(from: offset, into: buffer)
     }
   }
 

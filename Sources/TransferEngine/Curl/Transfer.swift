@@ -11,14 +11,23 @@ final class Transfer {
   let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
+  var currentHead: ResponseHead? { head }
   var verdict = HeadVerdict.takeBody
   /// The head may be a challenge that libcurl answers; the receiver has not seen it.
   private var isHeadHeld = false
   private var droppedBytes = 0
+  /// Undoes the body's coding; there from the first byte on.
+  var decoder: ContentDecoder?
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
   var isStopped = false
   var reader: (any BodyReading)?
+  /// The body, where it is a stream.
+  private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
+  /// Its request is suspended: nothing is taken and nothing is given.
+  var isHeld = false
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
@@ -67,7 +76,6 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
@@ -82,15 +90,14 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if request.body != nil || request.upload != nil {
+    if try openBody() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      let size = try openBody()
-      handle.set(CURLOPT_INFILESIZE_LARGE, offset: size ?? -1)
       if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
-      receiver.didSend(TransferProgress(completed: 0, total: size))
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
+      receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
       handle.set(CURLOPT_SEEKDATA, context)
@@ -99,6 +106,8 @@ final class Transfer {
       handle.set(CURLOPT_NOBODY, true)
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
+      // Better to wait for a connection that may carry many transfers (HTTP/2) than to make another.
+      if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
       // A POST without a body says so: `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)
@@ -109,21 +118,22 @@ final class Transfer {
     }
   }
 
-  /// The body's length; `nil` for a stream, which is sent in chunks.
-  private func openBody() throws(TransferError) -> Int64? {
+  /// Opens what is sent: pieces, a body, or a stream, whose length nobody knows and which goes out in chunks.
+  /// - Returns: whether there is something.
+  private func openBody() throws(TransferError) -> Bool {
     if let upload = request.upload {
       reader = UploadBodyReader(upload)
     } else if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-      return nil
     } else if let body = request.body {
       reader = try BodyReader(body)
     }
-    return reader?.size
+    return reader != nil || pipe != nil
   }
 
   /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
-  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1).
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
+  /// 417.
   private var expectsContinue: Bool {
     guard !request.headers.contains(.expect) else { return false }
     return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
@@ -143,6 +153,7 @@ final class Transfer {
     if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
+    if code == CURLE_OK { finishDecoding() }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -211,7 +222,7 @@ final class Transfer {
       return bytes.count
     }
     do throws(TransferError) {
-      switch try receiver.receive(bytes) {
+      switch try takeBody(bytes) {
       case .taken: return bytes.count
       case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
@@ -230,7 +241,9 @@ final class Transfer {
       if let pipe { return try read(pipe, into: buffer) }
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
-      receiver.didSend(TransferProgress(completed: reader.position, total: reader.size))
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
     } catch {
       failure = error
@@ -253,11 +266,13 @@ final class Transfer {
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
     let isWhole = reader.position == reader.size && reader.size > 0
-    if isWhole, head == nil, [.post, .patch].contains(request.method) {
+    if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
       failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 

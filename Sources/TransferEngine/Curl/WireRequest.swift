@@ -18,6 +18,7 @@ struct WireRequest: Sendable {
   var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
+  var decodingLimit = DecodingLimit()
   var connectTimeout: Duration
   /// A transfer slower than `stallSpeed` for this long has stalled; `nil` waits for ever.
   var stallTimeout: Duration?
@@ -68,14 +69,25 @@ public enum BodySegment: Sendable, Equatable {
   /// These bytes of the file at this path, read as they are sent. The file must hold them all when the request begins
   /// and until it ends: one that becomes shorter fails the request, and is never filled up with zeros.
   case file(path: String, range: Range<Int64>)
+  /// What a stream brought, kept on the disk without a name for as long as the segment is there.
+  case kept(KeptStream)
 
   /// Bytes that it adds to the body.
   public var count: Int64 {
     switch self {
     case .data(let data): Int64(data.count)
     case .file(_, let range): range.upperBound - range.lowerBound
+    case .kept(let stream): stream.count
     }
   }
+}
+
+/// The bytes of a stream in a file without a name, which is gone when nobody holds it.
+public struct KeptStream: Sendable, Equatable {
+  let file: SpooledFile
+  public let count: Int64
+
+  public static func == (one: KeptStream, other: KeptStream) -> Bool { one.file === other.file }
 }
 
 /// A user name and password for the origin they were given for, and for no other.

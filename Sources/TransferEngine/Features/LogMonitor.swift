@@ -20,6 +20,9 @@ public struct LogMonitor: EventMonitor {
       metadata["from"] = "\(from.origin)\(from.path)"
       metadata["to"] = "\(to.origin)\(to.path)"
       logger.debug("request redirected", metadata: metadata)
+    case .skipServerTrust(let host):
+      metadata["host"] = "\(host)"
+      logger.debug("the server's identity is not verified", metadata: metadata)
     case .receiveHead(let head):
       metadata["status"] = "\(head.status)"
       logger.trace("head received", metadata: metadata)

@@ -24,7 +24,8 @@ public struct RetryPolicy: RequestInterceptor {
     .delete, .get, .head, .options, .put, .trace,
   ]
 
-  /// Alamofire's, and 423 (RFC 4918 §11.3: locked by another), 425 (RFC 8470), 429 (RFC 6585), 507 (RFC 4918) and Cloudflare's 520–524.
+  /// Alamofire's, and 423 (RFC 4918 §11.3: locked by another), 425 (RFC 8470), 429 (RFC 6585), 507 (RFC 4918) and
+  /// Cloudflare's 520–524.
   public static let defaultRetryableHTTPStatusCodes: Set<Int> = [
     408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524,
   ]
@@ -51,10 +52,11 @@ public struct RetryPolicy: RequestInterceptor {
     // .unacceptableStatus: `retryableHTTPStatusCodes` decides
     // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
     // .cancelled: it was wished for
-    // .tlsRefused, .serverTrust: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .serverTrust, .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
     // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
     // .redirect: loops and refused targets stay
-    // .source, .uploadRefused, .remoteRefused, .proxyRefused: the file, or the server's own words
+    // .proxyRefused: it wants a password, or means it
+    // .source, .uploadRefused, .remoteRefused: the file, or the server's own words
     // .verification: the whole file came, and is another one
     // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
     // .answeredEarly: what the server keeps is unknown

@@ -2,7 +2,8 @@ extension TransferError {
   /// What kind of failure it is, without its facts: what retry policies choose by.
   public enum Code: String, Sendable, CaseIterable {
     case invalidURL, unsupportedScheme, cancelled
-    case nameNotResolved, refused, tlsRefused, tlsInterrupted, proxy, proxyRefused, timedOut, stalled, connectionLost
+    case nameNotResolved, refused, tlsRefused, tlsInterrupted, serverTrust, proxy, proxyRefused, timedOut, stalled
+    case connectionLost
     case unacceptableStatus, unacceptableContentType, truncated, invalidContentLength, headTooLarge, bodyTooLarge
     case unrequestedPartialContent, undecodable, malformed
     case redirect, verification, parameters, multipart, serialization
@@ -29,6 +30,8 @@ extension TransferError {
     case .serialization: .serialization
     case .body(let failure): failure.code
     case .invalidResumeData: .invalidResumeData
+    case .serverTrust: .serverTrust
+    case .remote(let failure): failure.isTransient ? .remoteInterrupted : .remoteRefused
     case .source(.keepsChanging): .uploadInterrupted
     case .source: .source
     case .upload(let failure): failure.isTransient ? .uploadInterrupted : .uploadRefused

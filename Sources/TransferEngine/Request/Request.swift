@@ -21,6 +21,7 @@ protocol RequestSteering: AnyObject, Sendable {
   func progress(_ direction: ProgressDirection) -> TransferProgress
   func observe(_ direction: ProgressDirection, _ observer: ProgressObserver)
   func setRedirectHandler(_ handler: any RedirectHandler)
+  func setCredential(_ credential: HTTPCredential)
   /// Returns when the request has ended.
   func ended() async
 }

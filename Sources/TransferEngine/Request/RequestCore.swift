@@ -33,6 +33,7 @@ final class RequestCore<Output: RequestOutput>: RequestSteering {
     var release: (@Sendable () -> Void)?
     var validations: [Output.Validation] = []
     var redirectHandler: (any RedirectHandler)?
+    var credential: HTTPCredential?
     var lastRequest: TransferRequest?
     var retryCount = 0
     /// What was cancelled is not wanted any more.
@@ -186,6 +187,18 @@ final class RequestCore<Output: RequestOutput>: RequestSteering {
 
   var redirectHandler: any RedirectHandler { state.withLock { $0.redirectHandler } ?? session.redirectHandler }
 
+  func setCredential(_ credential: HTTPCredential) {
+    state.withLock { $0.credential = credential }
+  }
+
+  /// With the credential that the handle was given.
+  func authenticated(_ request: TransferRequest) -> TransferRequest {
+    guard let credential = state.withLock({ $0.credential }) else { return request }
+    var request = request
+    request.credential = credential
+    return request
+  }
+
   func setRedirectHandler(_ handler: any RedirectHandler) {
     state.withLock { $0.redirectHandler = handler }
   }
@@ -222,6 +235,7 @@ final class RequestCore<Output: RequestOutput>: RequestSteering {
   func willSend(_ request: TransferRequest) {
     state.withLock { $0.lastRequest = request }
     session.notify(id, .send(request))
+    session.reportSkippedTrust(request, id)
   }
 
   func willRetry() { state.withLock { $0.retryCount += 1 } }

@@ -22,7 +22,7 @@ struct DownloadPlan: Sendable {
       chooser != nil || destination.isNamedByResponse
       ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     let name = suggestion ?? destination.name
-    if let chooser { return try DownloadTarget(chooser(name, head)) }
+    if let chooser { return try DownloadTarget(chooser(name, head ?? ResponseHead(status: 200, version: ""))) }
     guard let directory else { throw .file(.directoryMissing(destination.directory)) }
     return try DownloadTarget(directory: directory, name: name, options: options)
   }

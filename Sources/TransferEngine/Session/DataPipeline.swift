@@ -49,7 +49,7 @@ struct DataPipeline: Sendable {
     do throws(TransferError) {
       var request = try source.request()
       try await upload?.fill(&request)
-      request = try await session.adapted(request, interceptor)
+      request = try await session.adapted(core.authenticated(request), interceptor)
       var hops = 0
       while let next = try await hop(request, hops, &outcome) {
         request = next

@@ -129,7 +129,7 @@ struct DownloadPipeline: Sendable {
     _ course: inout Course, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) -> String {
     let directory = try await openDirectory(course)
-    let request = try await session.adapted(plan.request, interceptor)
+    let request = try await session.adapted(core.authenticated(plan.request), interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
     if !isWhole(course) {

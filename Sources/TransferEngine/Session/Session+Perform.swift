@@ -63,6 +63,11 @@ extension Session {
       unixSocketPath: configuration.unixSocketPath,
       certificateAuthorityFile: configuration.certificateAuthorityFile,
       remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
+    wire.decodingLimit = configuration.decodingLimit
+    // "": every coding that can be undone. libcurl would undo them without a look at their end.
+    if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
+      wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
+    }
     applyTrust(to: &wire, request)
     applyProxy(to: &wire, request)
     return wire

@@ -46,7 +46,6 @@ public final class Session: Sendable {
     guard !eventMonitors.isEmpty || serverTrustManager != nil else { return }
     let event = event()
     for monitor in eventMonitors { monitor.request(id, did: event) }
-    if case .send(let request) = event { reportSkippedTrust(request, id) }
   }
 }
 

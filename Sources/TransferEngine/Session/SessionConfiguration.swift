@@ -19,6 +19,8 @@ public struct SessionConfiguration: Sendable {
   public var certificateAuthorityFile: String?
   /// `nil`: none. The environment's proxies are used only where they are asked for: `.environment()`.
   public var proxy: ProxyConfiguration?
+  /// How far a decoded body may outgrow what came over the wire.
+  public var decodingLimit = DecodingLimit()
   /// No older TLS is spoken, to proxies neither.
   public var minimumTLSVersion = TLSVersion.v1_2
   /// Client certificates, each for one origin.

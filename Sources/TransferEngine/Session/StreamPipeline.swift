@@ -39,7 +39,7 @@ struct StreamPipeline: Sendable {
   }
 
   private func attempt(_ outcome: inout StreamOutcome) async throws(TransferError) {
-    var request = try await session.adapted(try source.request(), interceptor)
+    var request = try await session.adapted(core.authenticated(try source.request()), interceptor)
     var hops = 0
     while let next = try await hop(request, hops, &outcome) {
       request = next

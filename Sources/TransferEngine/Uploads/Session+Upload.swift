@@ -44,7 +44,8 @@ extension Session {
   /// The way that an upload has taken, whatever it would take now.
   private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
     switch progress {
-    case .posting, .temporary: PlainUpload(form: nil)
+    case .posting: PlainUpload(form: nil)
+    case .temporary: upload.request.url.isHTTP ? WebDAVUpload() : RemoteFileUpload()
     case .s3: s3(upload)
     case .resumable: ResumableUpload()
     case .tus: tus(upload)
@@ -74,8 +75,8 @@ extension Session {
     case .form(let options): return PlainUpload(form: options)
     case .resumable: return ResumableUpload()
     case .s3: return s3(upload)
-    case .webDAV, .remoteFile:
-      throw .upload(.unsupported("this protocol is not there"))
+    case .webDAV: return WebDAVUpload()
+    case .remoteFile: return RemoteFileUpload()
     }
   }
 
@@ -84,6 +85,7 @@ extension Session {
     _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire
   ) async throws(TransferError) -> any UploadWay {
     if request.url.scheme == "s3" { return s3(upload) }
+    guard request.url.isHTTP else { return RemoteFileUpload() }
     var question = request
     if let collection = upload.collection { question.url = collection }
     let server = try await wire.server(at: question, remembering: upload.serverKey)

@@ -183,6 +183,31 @@ final class UploadWire: Sendable {
     }
   }
 
+  /// Runs a transfer of another kind under an identifier that `interrupt()` knows.
+  func track<Value: Sendable>(
+    _ work: (TransferID) async throws(TransferError) -> Value
+  ) async throws(TransferError) -> Value {
+    await pause()
+    let transferID = TransferID()
+    let isInterrupted = state.withLock { state in
+      if !state.isInterrupted { state.running.insert(transferID) }
+      return state.isInterrupted
+    }
+    guard !isInterrupted else { throw .cancelled }
+    defer { state.withLock { _ = $0.running.remove(transferID) } }
+    return try await work(transferID)
+  }
+
+  /// What such a transfer cost.
+  func add(_ metrics: TransferMetrics, origin: String) {
+    state.withLock { state in
+      state.metrics.append(metrics)
+      state.bytesSent += metrics.bytesSent
+      state.origin = origin
+    }
+    session.notify(id, .gatherMetrics(metrics))
+  }
+
   private func answer(
     _ receiver: UploadReceiver, _ head: ResponseHead?, _ metrics: TransferMetrics, _ body: UploadBody?,
     _ failure: TransferError?

@@ -70,6 +70,29 @@ import Testing
     #expect(!text.contains("geheim"))
   }
 
+  @Test("credentials by their scheme, and by the protocol")
+  func credentials() throws {
+    func text(
+      _ credential: HTTPCredential?, _ url: String = "https://e.test/", showing: Bool = false
+    ) throws -> String {
+      var request = TransferRequest(url: try RequestURL(url), body: .file(path: "/a b"))
+      request.credential = credential
+      if url.hasPrefix("ftp") { request.credentials = Credentials(username: "f", password: "geheim") }
+      var dumped = ""
+      dump(request, to: &dumped)
+      #expect(!dumped.contains("geheim"))
+      return request.cURLDescription(showingSecrets: showing)
+    }
+    #expect(try text(.basic(username: "u", password: "geheim")).contains("-u 'u:***'"))
+    #expect(try text(.digest(username: "u", password: "geheim")).contains("--digest \\\n\t-u 'u:***'"))
+    #expect(try text(.negotiateAny(username: "u", password: "geheim")).contains("--anyauth \\\n\t-u 'u:***'"))
+    #expect(try text(.bearer(token: "geheim")).contains("-H 'Authorization: Bearer ***'"))
+    #expect(try text(.bearer(token: "geheim"), showing: true).contains("Bearer geheim'"))
+    #expect(
+      try text(nil, "ftpes://h.test/a")
+        == ["curl -v", "--ssl-reqd", "-u 'f:***'", "-T '/a b'", "'ftp://h.test/a'"].joined(separator: " \\\n\t"))
+  }
+
   @Test("bodies by their type")
   func bodies() throws {
     func text(_ type: String, _ body: RequestBody, showing: Bool = false) throws -> String {
