@@ -10,7 +10,7 @@ extension TransferError {
     case destinationExists, directoryMissing, invalidName, diskFull, permission, fileIO
     case answeredEarly, notReplayable, streamFailed, streamStarved, alreadyRead, invalidResumeData
     case source, uploadRefused, uploadInterrupted
-    case serverTrust, remoteRefused, remoteInterrupted
+    case remoteRefused, remoteInterrupted
     case journal, hook
     case transport, transportInterrupted
   }
@@ -35,7 +35,6 @@ extension TransferError {
     case .source(.keepsChanging): .uploadInterrupted
     case .source: .source
     case .upload(let failure): failure.isTransient ? .uploadInterrupted : .uploadRefused
-    case .serverTrust: .serverTrust
     case .remote(let failure): failure.isTransient ? .remoteInterrupted : .remoteRefused
     case .hook(.journal, _): .journal
     case .hook: .hook
