@@ -32,10 +32,6 @@ final class Transfer {
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
   var tls: TLSSession?
-  /// The body, where it is a stream.
-  private(set) var pipe: BodyPipe?
-  /// Its request is suspended: nothing is taken and nothing is given.
-  var isHeld = false
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -90,7 +86,7 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if try openBody() {
+    if request.body != nil || request.upload != nil {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
@@ -125,8 +121,7 @@ final class Transfer {
       reader = UploadBodyReader(upload)
     } else if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-    } else if let body = request.body {
-      reader = try BodyReader(body)
+      return nil
     }
     return reader != nil || pipe != nil
   }

@@ -34,9 +34,6 @@ public struct LogMonitor: EventMonitor {
       metadata["received"] = "\(metrics.bytesReceived)"
       metadata["sent"] = "\(metrics.bytesSent)"
       logger.trace("transfer ended", metadata: metadata)
-    case .skipServerTrust(let host):
-      metadata["host"] = "\(host)"
-      logger.debug("the server's identity is not verified", metadata: metadata)
     case .retry(let delay, let error):
       metadata["delay"] = "\(delay.inSeconds) s"
       metadata["error"] = "\(error)"

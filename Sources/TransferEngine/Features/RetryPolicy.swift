@@ -55,8 +55,6 @@ public struct RetryPolicy: RequestInterceptor {
     // .serverTrust, .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
     // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
     // .redirect: loops and refused targets stay
-    // .proxyRefused: it wants a password, or means it
-    // .source, .uploadRefused, .remoteRefused: the file, or the server's own words
     // .verification: the whole file came, and is another one
     // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
     // .answeredEarly: what the server keeps is unknown

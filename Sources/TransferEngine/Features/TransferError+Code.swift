@@ -31,7 +31,6 @@ extension TransferError {
     case .body(let failure): failure.code
     case .invalidResumeData: .invalidResumeData
     case .serverTrust: .serverTrust
-    case .remote(let failure): failure.isTransient ? .remoteInterrupted : .remoteRefused
     case .source(.keepsChanging): .uploadInterrupted
     case .source: .source
     case .upload(let failure): failure.isTransient ? .uploadInterrupted : .uploadRefused

@@ -17,6 +17,11 @@ extension DownloadPipeline {
         ending = try await transfer(&course, request, directory, question, false).ending
       } catch .remote(.cannotResume(let reply)) where question.isRanged {
         ending = .nextRung(reason: reply.isEmpty ? "the server cannot begin in the middle" : reply)
+      } catch .connection(.broken(let reason)) where request.url.scheme == "sftp" && course.onDisk == 0 {
+        // OpenSSH opens a directory like a file and fails the first read, without a word of its own.
+        let files = RemoteFiles(session: session, request: request)
+        guard try await files.isDirectory(request.url) else { throw .connection(.broken(reason)) }
+        throw .remote(.isDirectory(path: request.url.path))
       }
       switch ending {
       case .body:

@@ -42,6 +42,8 @@ final class S3Client: Sendable {
     var headers: HTTPFields = [:]
     /// Whether the user's own fields belong to it: to the request that makes the object, not to parts and lists.
     var isMaking = false
+    /// libcurl must not send it twice: a second upload would be billed for ever.
+    var isOnce = false
     var payload = AWSSignature.Payload.empty
     var body: @Sendable () -> UploadBody? = { nil }
   }
@@ -65,7 +67,7 @@ final class S3Client: Sendable {
       request = AWSSignature(region: known.region).sign(
         request, with: known.credentials, payload: call.payload, at: Date())
       // A redirect would need a signature of its own.
-      let answer = try await wire.send(request, call.body(), .init(followsRedirects: false))
+      let answer = try await wire.send(request, call.body(), .init(isOnce: call.isOnce, followsRedirects: false))
       if let failure = answer.failure { throw failure }
       guard let head = answer.head else { throw .connection(.broken("no answer")) }
       if (200..<300).contains(head.status) { return answer }

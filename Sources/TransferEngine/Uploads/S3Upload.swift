@@ -75,7 +75,9 @@ struct S3Upload: UploadWay {
     var headers = making(attempt)
     headers.set("x-amz-checksum-algorithm", "SHA256")
     let answer = try await client.send(
-      .init(method: .post, query: [("uploads", nil)], headers: headers, isMaking: true) { UploadBody(Data()) })
+      .init(method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true) {
+        UploadBody(Data())
+      })
     guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
       throw .response(.malformed("no UploadId in the answer"))
     }
@@ -97,7 +99,8 @@ struct S3Upload: UploadWay {
     if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
     let answer = try await client.send(
       .init(
-        method: .post, query: [("uploadId", progress.uploadID)], headers: headers, payload: .of(document)
+        method: .post, query: [("uploadId", progress.uploadID)], headers: headers, isOnce: true,
+        payload: .of(document)
       ) { UploadBody(document) })
     // The status comes before the parts are put together: what counts is the document.
     guard let root = XMLElement(answer.data) else {

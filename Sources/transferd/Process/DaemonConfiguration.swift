@@ -14,6 +14,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var socketGroup: String?
   /// Commands that are told of a job's end.
   var hooks = HookConfiguration()
+  /// SSH keys and known hosts, TLS of FTP.
+  var remote = RemoteAccess()
 
   /// What stands on the command line.
   struct Flags: Equatable, Sendable {
@@ -57,6 +59,7 @@ struct DaemonConfiguration: Equatable, Sendable {
     result.certificateAuthorityFile = reader.string(forKey: "certificateAuthorityFile")
     result.socketGroup = reader.string(forKey: "socketGroup")
     result.hooks = try HookConfiguration(reader)
+    result.remote = try RemoteAccess(reader)
     return result
   }
 

@@ -43,6 +43,8 @@ struct DaemonProcess: Sendable {
     var sessionConfiguration = SessionConfiguration()
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
     sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
+    sessionConfiguration.ssh = configuration.remote.ssh
+    sessionConfiguration.ftpSecurity = configuration.remote.ftpSecurity
     let session = Session(configuration: sessionConfiguration)
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),

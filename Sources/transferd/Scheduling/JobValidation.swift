@@ -35,7 +35,7 @@ struct JobValidation {
 
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
-    let url = try Self.url(job.source)
+    let url = try Self.downloadURL(job.source)
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       url: url.string, origin: url.origin, destination: destination,
@@ -79,6 +79,21 @@ struct JobValidation {
     } catch {
       throw Problem(.invalid, error.description)
     }
+  }
+
+  /// What may be downloaded. Not `file:`: whoever may add a job need not be who may read what the daemon can.
+  static let downloadSchemes: Set<String> = ["http", "https", "ftp", "ftpes", "ftps", "sftp", "scp"]
+
+  static func downloadURL(_ text: String) throws(Problem) -> RequestURL {
+    let url = try url(text)
+    guard downloadSchemes.contains(url.scheme) else {
+      throw Problem(
+        .invalid, "\(url.scheme): URLs are not downloaded; use \(downloadSchemes.sorted().joined(separator: ", "))")
+    }
+    guard url.isHTTP || !url.namesDirectory else {
+      throw Problem(.invalid, "the URL \(shown(url.string)) names a directory; only files are downloaded")
+    }
+    return url
   }
 
   /// The absolute path, or a directory with a trailing slash where the response names the file.

@@ -156,11 +156,13 @@ extension Scheduler {
 extension Scheduler {
   private func address(_ change: JobChange, of id: JobID) async throws -> AddressChange? {
     guard let text = change.url else { return nil }
-    let url = try JobValidation.url(text)
+    let record = try await store.job(id)
+    let isUpload = record?.job.kind == .upload
+    let url = isUpload ? try JobValidation.url(text) : try JobValidation.downloadURL(text)
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
-    guard let record = try await store.job(id), record.job.kind == .upload else { return address }
+    guard let record, isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.
     let old = try JobValidation.url(record.spec.destination)

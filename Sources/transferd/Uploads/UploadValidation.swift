@@ -34,6 +34,7 @@ extension JobValidation {
     guard let target = job.destination else { throw Problem(.invalid, "missing field \"destination\": the URL") }
     guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.url(target)
+    guard url.scheme != "file" else { throw Problem(.invalid, "file: URLs are not uploaded to") }
     var spec = JobSpec(
       uploading: try Self.source(job), to: url.string, origin: try Self.origin(of: url, job.upload),
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })

@@ -41,7 +41,7 @@ import Testing
       Issue.record("\(String(describing: other.error))")
       return
     }
-    #expect(second.commands.contains("USER anonymous"))
+    try await second.wait(for: "CMD USER anonymous")
     #expect(!second.commands.contains("USER user"))
   }
 

@@ -122,8 +122,8 @@ import Testing
   func defaultCodes() {
     let transient: Set<TransferError.Code> = [
       .nameNotResolved, .refused, .tlsInterrupted, .proxy, .timedOut, .stalled, .connectionLost, .truncated,
-      .unrequestedPartialContent, .undecodable, .diskFull, .fileIO, .streamStarved, .uploadInterrupted,
-      .remoteInterrupted, .journal, .transportInterrupted,
+      .unrequestedPartialContent, .undecodable, .diskFull, .fileIO, .streamStarved, .sourceUnsettled,
+      .uploadInterrupted, .remoteUnavailable, .journal, .transportInterrupted,
     ]
     #expect(RetryPolicy.defaultRetryableErrorCodes == transient)
     let samples: [TransferError] = [

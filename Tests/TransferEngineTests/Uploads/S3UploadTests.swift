@@ -56,19 +56,23 @@ import Testing
   @Test("after a kill only missing parts are sent, however many pages the list has", arguments: [1, 2, 1000])
   func resume(page: Int) async throws {
     let room = try UploadRoom(size: Self.size)
-    let s3 = try ScriptedS3(page: page) { operation, request, number in
-      // One part is damaged by the break, two never come.
-      operation == .part && number >= 2 && number < 5 ? [.reset] : nil
+    let s3 = try ScriptedS3(page: page) { operation, _, number in
+      operation == .part && number == 3 ? [.stall] : nil
     }
     let journal = UploadRecorder()
     var upload = try upload(room, s3)
     upload.protocol = .s3(S3Options(endpoint: s3.server.url(""), partSize: 5 << 20, parallelParts: 1))
-    let first = await room.session.upload(upload, journal: journal).uploadProgress { _ in }.response()
-    if first.isSuccess { return }
+    let request = room.session.upload(upload, journal: journal).resume()
+    try await s3.server.waitForRequests(5)
+    request.cancel()
+    #expect(word(await request.response().error) == "cancelled")
     let second = await Session().upload(upload, resumingWith: journal.last?.encoded(), journal: journal).response()
     #expect(word(second.error) == "success")
+    #expect(second.resumedFrom == 15 << 20)
     #expect(s3.object == room.payload.data)
-    #expect(s3.count(.list) >= 1)
+    #expect(s3.count(.part) == 4 + 2)
+    #expect(s3.count(.list) == (page == 1 ? 3 : page == 2 ? 2 : 1))
+    #expect(s3.count(.create) == 1)
   }
 
   @Test("a busy server is waited for, part by part", arguments: ["SlowDown", "InternalError", "RequestTimeout"])
