@@ -139,7 +139,7 @@ import Testing
       ["add", url, "--header", "Range: bytes=1-"],
       ["add", url, "--header", "Content-Length: 1"], ["add", url, "--header", "X: a\r\nY: b"],
       ["add", url, "--stall-timeout", "soon"], ["add", url, "--timeout", "1"], ["add", url, "--batch", ""],
-      ["add", url, "--key", ""], ["upload", "x", "--to", url], ["limit"], ["limit", "--down", "1M"],
+      ["add", url, "--key", ""], ["upload", "x"], ["limit"], ["limit", "--down", "1M"],
       ["statuss"],
       ["add", "-i", "/nonexistent/file"],
     ]

@@ -86,7 +86,7 @@ final class Transfer {
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if request.body != nil || request.upload != nil {
+    if try openBody() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
@@ -121,7 +121,8 @@ final class Transfer {
       reader = UploadBodyReader(upload)
     } else if case .stream(let pipe)? = request.body {
       self.pipe = pipe
-      return nil
+    } else if let body = request.body {
+      reader = try BodyReader(body)
     }
     return reader != nil || pipe != nil
   }

@@ -77,6 +77,17 @@ extension TransferRequest {
   }
 }
 
+extension Request {
+  /// What was last sent, as a `curl` command; see `TransferRequest.cURLDescription`. Before anything was sent it says so.
+  public func cURLDescription(showingSecrets: Bool = false) -> String {
+    guard var request else { return "no request was sent yet" }
+    request.headers = control.core.session.headerFields(of: request)
+    // It is among the fields now.
+    if case .bearer? = request.credential { request.credential = nil }
+    return request.cURLDescription(showingSecrets: showingSecrets)
+  }
+}
+
 extension TransferRequest: CustomDebugStringConvertible, CustomReflectable {
   /// The `curl` command, without secrets.
   public var debugDescription: String { cURLDescription() }

@@ -45,8 +45,9 @@ public struct RetryPolicy: RequestInterceptor {
     .diskFull,  // people free space
     .fileIO,
     .streamStarved,
+    .sourceUnsettled,  // the file may come to rest
     .uploadInterrupted,
-    .remoteInterrupted,
+    .remoteUnavailable,
     .journal,
     .transportInterrupted,
     // .unacceptableStatus: `retryableHTTPStatusCodes` decides

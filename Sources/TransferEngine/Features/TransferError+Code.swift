@@ -9,8 +9,7 @@ extension TransferError {
     case redirect, verification, parameters, multipart, serialization
     case destinationExists, directoryMissing, invalidName, diskFull, permission, fileIO
     case answeredEarly, notReplayable, streamFailed, streamStarved, alreadyRead, invalidResumeData
-    case source, uploadRefused, uploadInterrupted
-    case remoteRefused, remoteInterrupted
+    case source, sourceUnsettled, upload, uploadInterrupted, remote, remoteUnavailable
     case journal, hook
     case transport, transportInterrupted
   }
@@ -31,10 +30,9 @@ extension TransferError {
     case .body(let failure): failure.code
     case .invalidResumeData: .invalidResumeData
     case .serverTrust: .serverTrust
-    case .source(.keepsChanging): .uploadInterrupted
-    case .source: .source
-    case .upload(let failure): failure.isTransient ? .uploadInterrupted : .uploadRefused
-    case .remote(let failure): failure.isTransient ? .remoteInterrupted : .remoteRefused
+    case .source(let failure): failure.isTransient ? .sourceUnsettled : .source
+    case .upload(let failure): failure.isTransient ? .uploadInterrupted : .upload
+    case .remote(let failure): failure.isTransient ? .remoteUnavailable : .remote
     case .hook(.journal, _): .journal
     case .hook: .hook
     case .transport(_, _, let isTransient): isTransient ? .transportInterrupted : .transport

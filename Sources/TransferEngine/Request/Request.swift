@@ -12,6 +12,7 @@ public struct RequestControl: Sendable {
 /// What a handle can do with its core, whatever the outcome's type.
 protocol RequestSteering: AnyObject, Sendable {
   var id: RequestID { get }
+  var session: Session { get }
   var requestState: RequestState { get }
   var retryCount: Int { get }
   var lastRequest: TransferRequest? { get }

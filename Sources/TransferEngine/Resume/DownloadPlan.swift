@@ -17,10 +17,10 @@ struct DownloadPlan: Sendable {
   /// Where the file goes, now that its head is there; `nil` for a protocol that has none.
   /// - Parameter directory: the destination's, or, where a chooser decides, that of the part file.
   /// - Throws: `.destinationExists` where the name is taken and may not be replaced.
-  func target(for head: ResponseHead, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
     let suggestion =
       chooser != nil || destination.isNamedByResponse
-      ? head.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     let name = suggestion ?? destination.name
     if let chooser { return try DownloadTarget(chooser(name, head)) }
     guard let directory else { throw .file(.directoryMissing(destination.directory)) }

@@ -49,7 +49,7 @@ struct DaemonProcess: Sendable {
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
       stateDirectory: state)
-    let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.hooks, logger: logger)
+    let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     let scheduler = Scheduler(
       store: store, limits: configuration.limits,
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
@@ -63,7 +63,7 @@ struct DaemonProcess: Sendable {
     let reload: @Sendable () async throws -> Void = {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
       await scheduler.setLimits(fresh.limits)
-      await aftermath.setHooks(fresh.hooks)
+      await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
     }
     let daemon = DaemonFace(

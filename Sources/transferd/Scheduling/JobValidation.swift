@@ -10,6 +10,8 @@ struct JobValidation {
   /// Who asks.
   var caller = Caller.owner
 
+  /// What a job may name. The engine knows more.
+  static let downloadSchemes: Set<String> = ["http", "https"]
   static let priorities = -1000...1000
   static let maximumTextBytes = 1024
   /// Linux's PATH_MAX, less the part file's longer name.
@@ -74,11 +76,15 @@ struct JobValidation {
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
+    let url: RequestURL
     do {
-      return try RequestURL(text)
+      url = try RequestURL(text)
     } catch {
       throw Problem(.invalid, error.description)
     }
+    // The engine can; but whoever may add a job need not be allowed to read the daemon's files, or write over them.
+    guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
+    return url
   }
 
   /// What may be downloaded. Not `file:`: whoever may add a job need not be who may read what the daemon can.

@@ -114,7 +114,8 @@ extension Scheduler {
   /// The file before the row: a crash between the two leaves a job without its bytes, never bytes without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb) async {
     guard let records = try? await store.records(ids) else { return }
-    for record in records where record.job.startedAt != nil && record.job.state != .running {
+    for record in records
+    where (record.job.startedAt != nil || record.spec.spool != nil) && record.job.state != .running {
       if verb == .cancel, (try? record.job.state.applying(.cancel)) == nil { continue }
       if record.job.state == .completed { continue }
       runner.removePartFile(of: record)
@@ -165,7 +166,7 @@ extension Scheduler {
     guard let record, isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.
-    let old = try JobValidation.url(record.spec.destination)
+    let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     return address
   }

@@ -46,6 +46,16 @@ extension JobValidation {
     return spec
   }
 
+  /// Where files are brought to: what downloads come from, and S3.
+  static func target(_ text: String) throws(Problem) -> RequestURL {
+    guard text.lowercased().hasPrefix("s3://") else { return try url(text) }
+    do {
+      return try RequestURL(uploadTarget: text)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+  }
+
   private static func source(_ job: NewJob) throws(Problem) -> String {
     if let token = job.spool {
       guard job.source.isEmpty else { throw Problem(.invalid, "give either source or spool, not both") }
@@ -94,6 +104,13 @@ extension JobValidation {
     }
     for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
     var options = options
+    if let collection = options.collection {
+      let collection = try Self.url(collection)
+      guard collection.origin == url.origin, isHTTP else {
+        throw Problem(.invalid, "the collection must be at the destination's server")
+      }
+      options.collection = collection.string
+    }
     if case .move(let directory) = options.onSuccess {
       let checked = try Self.checked(directory, true)
       options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))

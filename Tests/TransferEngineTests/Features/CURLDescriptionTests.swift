@@ -112,6 +112,21 @@ import Testing
     #expect(try text("x/y", .segments([])).contains("'@<several pieces>'"))
   }
 
+  @Test("a request's handle tells what was sent, with the session's fields")
+  func handle() async throws {
+    let server = try LoopbackServer { _ in .response(200) }
+    var configuration = SessionConfiguration()
+    configuration.defaultHeaders[.userAgent] = "agent/1"
+    let request = Session(configuration: configuration).request(
+      try RequestURL(server.url("/a?token=geheim")), headers: [.accept: "x/y"])
+    #expect(request.cURLDescription() == "no request was sent yet")
+    _ = await request.response()
+    #expect(
+      request.cURLDescription()
+        == ["curl -v", "-X GET", "-H 'Accept: x/y'", "-H 'User-Agent: agent/1'", "'\(server.url("/a?token=***"))'"]
+        .joined(separator: " \\\n\t"))
+  }
+
   @Test("the command makes the same request", arguments: [HTTPRequest.Method.get, .post, .put, .head, .delete])
   func runs(_ method: HTTPRequest.Method) async throws {
     let server = try LoopbackServer { _ in .response(200) }
