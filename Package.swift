@@ -33,11 +33,13 @@ let package = Package(
   targets: [
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(
+      name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
     .target(name: "CLinux"),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCurl", "CLinux",
+        "CCoding", "CCurl", "CLinux",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),

@@ -8,10 +8,11 @@ usage() {
 }
 
 # Each word: packages of which any one will do; the first is installed.
-build="libcurl4-openssl-dev libsqlite3-dev pkg-config|pkgconf"
-test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace systemd iproute2 nftables python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl"
+build="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libzstd-dev libsqlite3-dev pkg-config|pkgconf"
+test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace systemd nftables python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
 bench="$test aria2 wget2 rclone gcc libc6-dev"
-case ${1-} in
+mode=${1-}
+case $mode in
   build) wanted=$build ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
@@ -44,7 +45,27 @@ for choice in $wanted; do
   done
   [[ $found ]] || missing+=("${names[0]}")
 done
-((${#missing[@]})) || exit 0
+# The servers of the upload tests are Python packages in an environment of their own, outside the checkout so that all
+# checkouts share it. The stamp says which list it was made from.
+install_peers() {
+  [[ $mode != build ]] || return 0
+  local list peers stamp
+  list=$(dirname "$0")/test-peers.txt
+  peers=${TRANSFERD_TEST_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/transferd/peers}
+  stamp=$peers/installed.txt
+  ! cmp -s "$list" "$stamp" || return 0
+  echo "installing the tests' servers into $peers …" >&2
+  if ! python3 -m venv "$peers" || ! "$peers/bin/python" -m pip install --quiet --upgrade -r "$list"; then
+    echo "cannot install the tests' servers: python3 -m venv and pip are needed, and a package index" >&2
+    exit 1
+  fi
+  cp "$list" "$stamp"
+}
+
+((${#missing[@]})) || {
+  install_peers
+  exit 0
+}
 
 if ((EUID == 0)); then
   as_root=(env)
@@ -95,3 +116,5 @@ fi
 if ((${#services[@]})) && command -v systemctl >/dev/null; then
   "${as_root[@]}" systemctl disable --quiet "${services[@]}" 2>/dev/null || true
 fi
+
+install_peers

@@ -69,6 +69,9 @@ public struct JobSpec: Equatable, Sendable {
     self.credentials = credentials
   }
 
+  /// An upload of which two at once would leave it to chance what the server keeps.
+  var replacesTarget: Bool { kind == .upload && upload.replacesTarget }
+
   /// The network's end of the job.
   public var url: String {
     get {

@@ -67,7 +67,7 @@ private struct Insertion {
       batches.insert(batch)
     }
     let state: JobState = spec.paused ? .paused : .queued
-    let follows = spec.kind == .upload ? try transaction.endOfLine(to: spec.destination) : nil
+    let follows = spec.replacesTarget ? try transaction.endOfLine(to: spec.destination) : nil
     do {
       try insertRow(spec, state: state, origin: origin, options: options, follows: follows, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {

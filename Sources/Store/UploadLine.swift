@@ -18,9 +18,8 @@ extension Transaction {
 
   /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its own.
   func joinLine(_ id: JobID) throws {
-    let statement = try db.cachedStatement(sql: "SELECT destination FROM job WHERE id = ? AND kind = 'upload'")
-    guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]),
-      let last = try endOfLine(to: destination, except: id)
+    guard let spec = try JobRecord.fetch(db, id: id)?.spec, spec.replacesTarget,
+      let last = try endOfLine(to: spec.destination, except: id)
     else { return }
     try run("UPDATE job SET follows = ? WHERE id = ?", [last.rawValue, id.rawValue])
   }

@@ -12,10 +12,16 @@ public struct UploadOptions: Equatable, Sendable {
   /// A profile of `~/.aws`.
   public var profile: String?
   public var region: String?
-  /// S3: fail where the key exists already.
+  /// Fail where the server has something under that name already, as far as the protocol can tell.
   public var ifAbsent = false
+  /// The URL of the collection, where `destination` is that with the file's name appended: what a tus server creates uploads in.
+  public var collection: String?
 
   public init() {}
+
+  /// Whether an upload puts a file under its URL. A form or a POST hands it over there, and a tus server gives each upload a
+  /// URL of its own: the next one replaces nothing.
+  public var replacesTarget: Bool { method != .post && uploadProtocol != .form && uploadProtocol != .tus }
 }
 
 public enum UploadMethod: String, Codable, CaseIterable, Sendable {
@@ -146,7 +152,7 @@ extension UploadOptions: Codable {
   enum CodingKeys: String, CodingKey, CaseIterable {
     case method
     case uploadProtocol = "protocol"
-    case form, onSuccess, onChange, endpoint, profile, region, ifAbsent
+    case form, onSuccess, onChange, endpoint, profile, region, ifAbsent, collection
   }
 
   public init(from decoder: any Decoder) throws {
@@ -161,6 +167,7 @@ extension UploadOptions: Codable {
     profile = try container.decodeIfPresent(String.self, forKey: .profile)
     region = try container.decodeIfPresent(String.self, forKey: .region)
     ifAbsent = try container.decodeIfPresent(Bool.self, forKey: .ifAbsent) ?? false
+    collection = try container.decodeIfPresent(String.self, forKey: .collection)
   }
 
   /// Only what differs from the defaults.
@@ -175,6 +182,7 @@ extension UploadOptions: Codable {
     try container.encodeIfPresent(profile, forKey: .profile)
     try container.encodeIfPresent(region, forKey: .region)
     if ifAbsent { try container.encode(true, forKey: .ifAbsent) }
+    try container.encodeIfPresent(collection, forKey: .collection)
   }
 }
 

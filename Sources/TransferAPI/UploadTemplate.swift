@@ -67,20 +67,40 @@ public struct UploadTemplate: Equatable, Sendable {
     }.joined()
   }
 
+  /// What becomes of a slash at the URL's end.
+  public enum Ending: Sendable {
+    /// It stays: the URL takes all files, as a form does.
+    case none
+    /// The file's name is appended.
+    case name
+    /// The relative path is appended.
+    case path
+  }
+
   /// A URL: facts percent-encoded, the slashes of paths kept, the first one left out.
   ///
   /// Where the URL ends with a slash, or is `s3://bucket` alone, the file's name is appended.
-  /// - Parameter keepingPaths: append the relative path instead of the name.
-  public func url(for file: UploadedFile, keepingPaths: Bool = false) -> String {
-    var url = parts.map { part in
+  public func url(for file: UploadedFile, ending: Ending = .name) -> String {
+    switch ending {
+    case .none: filled(file)
+    case .name, .path: collection(for: file).map { Self.appending(ending, of: file, to: $0) } ?? filled(file)
+    }
+  }
+
+  /// The URL before a name is appended to it; `nil` where none is.
+  public func collection(for file: UploadedFile) -> String? {
+    var url = filled(file)
+    if Self.isBareBucket(url) { url += "/" }
+    return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
+  }
+
+  private func filled(_ file: UploadedFile) -> String {
+    parts.map { part in
       switch part {
       case .text(let text): text
       case .field(let field): Self.escaped(file.value(of: field).drop { $0 == "/" })
       }
     }.joined()
-    if Self.isBareBucket(url) { url += "/" }
-    guard Self.pathEndsWithSlash(url), parts.last.map(Self.isText) ?? false else { return url }
-    return Self.appending(Self.escaped((keepingPaths ? file.relativePath : file.name)[...]), to: url)
   }
 
   private static func isText(_ part: Part) -> Bool { if case .text = part { true } else { false } }
@@ -96,9 +116,10 @@ public struct UploadTemplate: Equatable, Sendable {
 
   private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
 
-  private static func appending(_ name: String, to url: String) -> String {
+  private static func appending(_ ending: Ending, of file: UploadedFile, to url: String) -> String {
+    let name = ending == .path ? file.relativePath : file.name
     let end = pathEnd(url)
-    return url[..<end] + name + url[end...]
+    return url[..<end] + escaped(name[...]) + url[end...]
   }
 
   /// All but unreserved characters and the slash, percent-encoded. RFC 3986 §2.3

@@ -31,7 +31,7 @@ struct EngineTransport: ControlTransport {
     guard let head = answer.head else {
       throw ControlError.unexpected("the daemon's answer has no status")
     }
-    return (head.status, answer.data)
+    return (head.status, answer.data ?? Data())
   }
 
   func stream(
@@ -46,7 +46,7 @@ struct EngineTransport: ControlTransport {
       } onCancel: {
         request.cancel()
       }
-      return (head.status, Self.translating(request.chunks()))
+      return (head.status, Self.translating(request.streamingData()))
     } catch {
       throw Self.lost(error)
     }

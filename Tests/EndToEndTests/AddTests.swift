@@ -10,7 +10,7 @@ import Testing
     #expect(one.stdout == "1\n" && one.stderr == "" && one.status == 0)
     let more = try await daemon.ctl("add", "http://127.0.0.1:9/b", "http://127.0.0.1:9/c", "--paused")
     #expect(more.stdout == "2\n3\n" && more.status == 0)
-    let refused = try await daemon.ctl("add", "ftp://127.0.0.1/b")
+    let refused = try await daemon.ctl("add", "gopher://127.0.0.1/b")
     #expect(refused.stdout == "" && refused.stderr != "" && refused.status == 64)
   }
 
@@ -121,7 +121,7 @@ import Testing
     let table: [[String]] = [
       ["add"], ["add", ""], ["add", "x"], ["add", "http://"], ["add", "http://h:99999/"],
       ["add", "http://a b/"],
-      ["add", "file:///etc/passwd"], ["add", "gopher://h/"], ["add", "dict://h/"], ["add", "scp://h/x"],
+      ["add", "file:///etc/passwd"], ["add", "gopher://h/"], ["add", "dict://h/"], ["add", "gopher://h/x"],
       ["add", "http://u:p@ss@h/"], ["add", "http://h/a\nb"], ["add", "http://h/a\r\nX: y"],
       ["add", url, "--segments", "2"], ["add", url, "--mirror", url], ["add", url, "--bogus"],
       ["add", url, "-o", ""], ["add", url, "-o", "../x"], ["add", url, "-o", "a/../../x"],
@@ -139,7 +139,7 @@ import Testing
       ["add", url, "--header", "Range: bytes=1-"],
       ["add", url, "--header", "Content-Length: 1"], ["add", url, "--header", "X: a\r\nY: b"],
       ["add", url, "--stall-timeout", "soon"], ["add", url, "--timeout", "1"], ["add", url, "--batch", ""],
-      ["add", url, "--key", ""], ["upload", "x", "--to", url], ["limit"], ["limit", "--down", "1M"],
+      ["add", url, "--key", ""], ["upload", "x"], ["limit"], ["limit", "--down", "1M"],
       ["statuss"],
       ["add", "-i", "/nonexistent/file"],
     ]
@@ -290,7 +290,7 @@ import Testing
     let daemon = try await Daemon()
     let good = (1...6).map { "http://127.0.0.1:9/\($0)\n" }.joined()
     let bad = [
-      "ftp://x/y", "not a url", #"{"url":3}"#, #"{"url":"http://h/x","colour":"red"}"#, "{",
+      "gopher://x/y", "not a url", #"{"url":3}"#, #"{"url":"http://h/x","colour":"red"}"#, "{",
       "http://h/a\u{0}b",
       "http:/",
     ]

@@ -89,7 +89,7 @@ import Testing
       ("/v1/events?since=-1", [], 400, "invalid"), ("/v1/jobs", ["-d", ""], 400, "invalid"),
       ("/v1/jobs", ["-d", "x"], 400, "invalid"), ("/v1/jobs", ["-d", "[]"], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x"}"#], 400, "invalid"),
-      ("/v1/jobs", ["-d", #"{"url":"ftp://h/x","destination":"/tmp/x"}"#], 400, "invalid"),
+      ("/v1/jobs", ["-d", #"{"url":"gopher://h/x","destination":"/tmp/x"}"#], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"x"}"#], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/../x"}"#], 400, "invalid"),
       ("/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"/tmp/a\u0000b"}"#], 400, "invalid"),

@@ -5,7 +5,7 @@ import Testing
 @Suite("transferctl status and show", .serialized, .timeLimit(.minutes(2))) struct StatusTests {
   static let fields: Set = [
     "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
-    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "createdAt", "startedAt",
+    "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "action", "createdAt", "startedAt",
     "finishedAt",
   ]
 
@@ -27,7 +27,7 @@ import Testing
     let jobs = try #require(try JSONSerialization.jsonObject(with: output) as? [[String: Any]])
     let job = try #require(jobs.first)
     #expect(Set(job.keys) == Self.fields)
-    for name in ["bytesTotal", "retryAt", "batch", "key", "checksum", "error", "startedAt", "finishedAt"] {
+    for name in ["bytesTotal", "retryAt", "batch", "key", "checksum", "error", "action", "startedAt", "finishedAt"] {
       #expect(job[name] is NSNull, "\(name)")
     }
     let created = try #require(job["createdAt"] as? String)

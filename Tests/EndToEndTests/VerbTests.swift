@@ -85,7 +85,7 @@ import Testing
     #expect(try await daemon.ctl("set", id, "--url", fresh.url("/z")).status == 6)
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
     for arguments in [
-      [other], [], [other, "--url", "ftp://x/"], [other, id, "--url", fresh.url("/z")],
+      [other], [], [other, "--url", "gopher://x/"], [other, id, "--url", fresh.url("/z")],
       [other, "--priority", "9999"],
     ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")

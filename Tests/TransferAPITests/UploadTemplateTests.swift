@@ -29,7 +29,16 @@ import Testing
   @Test("where paths are kept, the slash stands for the relative path")
   func keepingPaths() throws {
     let template = try UploadTemplate(parsing: "https://h/in/")
-    #expect(template.url(for: Self.file, keepingPaths: true) == "https://h/in/sub/a%20b%23%C3%A9.csv")
+    #expect(template.url(for: Self.file, ending: .path) == "https://h/in/sub/a%20b%23%C3%A9.csv")
+  }
+
+  @Test("a form's URL stays as it is, and what a name was appended to is known")
+  func collections() throws {
+    let template = try UploadTemplate(parsing: "https://h/in/?a=1")
+    #expect(template.url(for: Self.file, ending: .none) == "https://h/in/?a=1")
+    #expect(template.collection(for: Self.file) == "https://h/in/?a=1")
+    #expect(try UploadTemplate(parsing: "https://h/in").collection(for: Self.file) == nil)
+    #expect(try UploadTemplate(parsing: "https://h/{relpath}").collection(for: Self.file) == nil)
   }
 
   @Test("a key gets the facts as they are, also a path with a newline")

@@ -46,7 +46,7 @@ import TransferAPI
   func allFaults() {
     var lines = JobLines()
     let text =
-      "ftp://a/1\nhttp://a/2\n{\"url\":\"http://a/3\",\"prio\":1}\n{\"url\":3}\n{\n{\"batch\":\"b\"}\n"
+      "gopher://a/1\nhttp://a/2\n{\"url\":\"http://a/3\",\"prio\":1}\n{\"url\":3}\n{\n{\"batch\":\"b\"}\n"
     lines.add(file: Array(text.utf8), JobDefaults(directory: "/d"))
     #expect(lines.faults.map(\.origin) == [1, 3, 4, 5, 6].map { .line($0) })
     #expect(lines.faults.allSatisfy { $0.status == .usage })

@@ -144,6 +144,9 @@ import TransferAPI
   func many() throws {
     #expect(throws: CommandFailure.self) { try plan("https://h/one").requireManyAllowed() }
     #expect(throws: CommandFailure.self) { try plan("https://h/", key: "k").requireManyAllowed() }
+    var form = try plan("https://h/one")
+    form.options.uploadProtocol = .form
+    try form.requireManyAllowed()
     for to in ["https://h/", "https://h/{size}", "https://h/?a=b", "s3://bucket", "https://h/in/?sig=x"] {
       try plan(to, key: "{path}").requireManyAllowed()
     }

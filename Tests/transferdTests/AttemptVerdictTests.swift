@@ -24,7 +24,7 @@ import TransferAPI
     var (store, record, directory) = try await record()
     record.job.attempt = attempt
     record.job.bytesDone = bytesBefore
-    var response = DownloadResponse(failing: error)
+    var response = FileResponse(failing: error)
     response.bytesOnDisk = after
     response.resumedFrom = bytesBefore
     if after > 0 {

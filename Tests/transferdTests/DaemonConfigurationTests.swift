@@ -59,9 +59,9 @@ import Testing
     expected.logLevel = .debug
     expected.certificateAuthorityFile = authorities
     expected.socketGroup = "root"
-    expected.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
-    expected.hooks.onFailure = Command(arguments: ["/bin/false"])
-    expected.hooks.timeout = .seconds(5)
+    expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
+    expected.limits.hooks.onFailure = Command(arguments: ["/bin/false"])
+    expected.limits.hooks.timeout = .seconds(5)
     #expect(loaded == expected)
   }
 
@@ -131,7 +131,7 @@ import Testing
     #expect(loaded.limits.admission == Admission(maxActive: 5, maxPerOrigin: 4))
     #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
     let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": "/bin/echo,done"]
-    #expect(try await load("", environment: hooks).hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
+    #expect(try await load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
     await #expect(throws: DaemonConfiguration.Invalid.self) {
       try await load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
     }

@@ -32,7 +32,8 @@ import TransferAPI
 
   @Test("a name that leads elsewhere is refused", arguments: ["", ".", "..", "a/b", "a\0b"])
   func names(_ name: String) throws {
-    let (spools, _) = try spools()
+    let (spools, directory) = try spools()
+    defer { directory.remove() }
     #expect(throws: Problem.self) { try spools.create(name) }
   }
 
@@ -49,7 +50,8 @@ import TransferAPI
 
   @Test("what nobody needs any more goes; what a client may still come back for stays a day")
   func sweep() throws {
-    let (spools, _) = try spools()
+    let (spools, directory) = try spools()
+    defer { directory.remove() }
     let (ended, needed, fresh, old) = (
       try spools.create("a").token, try spools.create("b").token, try spools.create("c").token,
       try spools.create("d").token

@@ -3,7 +3,8 @@ public import FoundationEssentials
 
 /// Signs every attempt of a request with AWS Signature Version 4, with the credentials and the time of that moment.
 ///
-/// Bodies in files are read once to be hashed, except for S3 over https, where the body may go unsigned.
+/// Bodies in files are read once to be hashed, except for S3 over https, where the body may go unsigned. A stream that is not
+/// kept cannot be hashed: it goes unsigned or not at all.
 public struct AWSSigV4Adapter: RequestInterceptor {
   public enum PayloadSigning: Sendable {
     /// What is in memory is signed; a file is not where the service is S3 and the connection https.
@@ -59,6 +60,8 @@ public struct AWSSigV4Adapter: RequestInterceptor {
     if case .data(let data) = body { return .of(data) }
     let mayBeUnsigned = signature.sendsContentSHA256 && request.url.scheme == "https"
     if case .automatic = payloadSigning, mayBeUnsigned { return .unsigned }
+    // It can be read once only, and that is for sending.
+    if case .stream = body { throw .body(.notReplayable) }
     return try await BlockingIO.run { () throws(TransferError) in try Self.hash(body) }
   }
 

@@ -62,7 +62,7 @@ public struct AWSSignature: Sendable, Hashable {
     _ request: TransferRequest, with credentials: AWSCredentials, payload: Payload, at date: Date
   ) -> TransferRequest {
     var request = request
-    request.credentials = nil  // they would become another Authorization
+    (request.credentials, request.credential) = (nil, nil)  // they would become another Authorization
     request.url = Self.unambiguous(request.url)
     let time = Self.timestamp(date)
     request.headers[.authorization] = nil
@@ -87,7 +87,7 @@ public struct AWSSignature: Sendable, Hashable {
     signing fields: [String] = [], payload: Payload = .unsigned, at date: Date
   ) throws(TransferError) -> TransferRequest {
     var request = request
-    request.credentials = nil
+    (request.credentials, request.credential) = (nil, nil)
     let time = Self.timestamp(date)
     let names = Set(fields.map { $0.lowercased() } + ["host"])
     let headers = Self.signedFields(of: request).filter { names.contains($0.name.lowercased()) }

@@ -4,6 +4,8 @@ import Glibc
 /// Where libcurl gets a request's body from. Used on the transfer loop's thread alone.
 protocol BodyReading: AnyObject {
   var size: Int64 { get }
+  /// Bytes that were handed over, from the beginning.
+  var position: Int64 { get }
   /// Bytes read; 0 at the end; `TRANSFER_READFUNC_PAUSE` to be asked again after `TransferLoop.unpause`.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int
   /// Goes back, where libcurl has to send again; false where that must not be.
@@ -21,12 +23,13 @@ final class BodyReader: BodyReading {
   /// Where each segment begins in the body.
   private let starts: [Int64]
   private var index = 0
-  private var position: Int64 = 0
+  private(set) var position: Int64 = 0
   private var openFile: SourceFile?
 
   /// - Throws: `.file` where a file is not there, is not a regular file, or does not hold the bytes that are to be sent.
   init(_ body: RequestBody) throws(TransferError) {
     switch body {
+    case .stream: preconditionFailure("a stream is read by its pipe")
     case .data(let bytes): segments = [.data(bytes)]
     case .file(let path):
       let file = try SourceFile(path)
@@ -101,6 +104,8 @@ final class BodyReader: BodyReading {
       return buffer.count
     case .file(let path, let range):
       return try file(path).read(from: range.lowerBound + offset, into: buffer)
+    case .kept(let stream):
+      return try file(stream.file.path).read(from: offset, into: buffer)
     }
   }
 

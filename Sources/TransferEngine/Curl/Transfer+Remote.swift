@@ -24,6 +24,11 @@ extension Transfer {
   private func configureFTP(_ options: RemoteOptions) {
     handle.set(CURLOPT_FTP_SKIP_PASV_IP, true)  // PASV's address is the server's idea of where we should connect to
     handle.set(CURLOPT_FTP_USE_EPSV, true)
+    // TLS 1.3 servers send tickets after the handshake, which libcurl 7.88 does not read from a connection it only writes to:
+    // closing it resets it then, and the end of an upload is lost. For downloads too: uploads may use their connection.
+    if request.minimumTLSVersion != .v1_3 {
+      handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2 | TRANSFER_SSLVERSION_MAX_TLSv1_2)
+    }
     let stall = request.stallTimeout.map { ($0.wholeMilliseconds + 999) / 1000 } ?? 300
     handle.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, stall))
     switch options.ftpSecurity {
@@ -60,7 +65,7 @@ extension Transfer {
     switch options.operation {
     case .read(let offset):
       remote?.isAwaitingFacts = true
-      if offset > 0 { handle.set(CURLOPT_RESUME_FROM_LARGE, offset: offset) }
+      if offset > 0 { resume(from: offset, options) }
     case .facts:
       handle.set(CURLOPT_NOBODY, true)
     case .write(let write):
@@ -87,12 +92,19 @@ extension Transfer {
     self.reader = reader
     handle.set(CURLOPT_UPLOAD, true)
     handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
-    if write.offset > 0 { handle.set(CURLOPT_RESUME_FROM_LARGE, offset: write.offset) }
+    if write.offset > 0 { resume(from: write.offset, options) }
     if write.createsDirectories { handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, 1) }
     handle.set(CURLOPT_READDATA, context)
     handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
     handle.set(CURLOPT_SEEKDATA, context)
     handle.setSeek(CurlCallbacks.seek)
+  }
+
+  private func resume(from offset: Int64, _ options: RemoteOptions) {
+    handle.set(CURLOPT_RESUME_FROM_LARGE, offset: offset)
+    // Where nothing is left to move, libcurl drops the data connection it has opened, and what the server says to that would
+    // be taken for the next command's reply.
+    if options.isFTP { handle.set(CURLOPT_FORBID_REUSE, true) }
   }
 
   // MARK: The end

@@ -11,14 +11,23 @@ final class Transfer {
   let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
+  var currentHead: ResponseHead? { head }
   var verdict = HeadVerdict.takeBody
   /// The head may be a challenge that libcurl answers; the receiver has not seen it.
   private var isHeadHeld = false
   private var droppedBytes = 0
+  /// Undoes the body's coding; there from the first byte on.
+  var decoder: ContentDecoder?
   /// The receiver's own error, which says more than libcurl's "write error".
   var failure: TransferError?
   var isStopped = false
   var reader: (any BodyReading)?
+  /// The body, where it is a stream.
+  private(set) var pipe: BodyPipe?
+  /// Body bytes that libcurl has taken of what it sends now.
+  private var bodyPosition: Int64 = 0
+  /// Its request is suspended: nothing is taken and nothing is given.
+  var isHeld = false
   /// What a transfer by another protocol than HTTP keeps.
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
@@ -63,7 +72,6 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    if let coding = request.acceptEncoding { handle.set(CURLOPT_ACCEPT_ENCODING, coding) }
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
@@ -72,20 +80,20 @@ final class Transfer {
     try configureTrust(context)
     if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
-    // Left alone, libcurl asks with `Expect: 100-continue` before a long body, and asks again without after a 417.
-    handle.set(
-      CURLOPT_HTTPHEADER, list: request.headers.map(Self.line) + (request.expectsContinue ? [] : ["Expect:"]))
+    var lines = request.headers.map(Self.line)
+    if !expectsContinue { lines.append("Expect:") }
+    handle.set(CURLOPT_HTTPHEADER, list: lines)
   }
 
   private func configureMethod(_ context: UnsafeMutableRawPointer) throws(TransferError) {
-    if let reader = try makeReader() {
+    if try openBody() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      self.reader = reader
       if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
-      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
+      handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
+      receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
       handle.set(CURLOPT_READDATA, context)
       handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
       handle.set(CURLOPT_SEEKDATA, context)
@@ -94,6 +102,8 @@ final class Transfer {
       handle.set(CURLOPT_NOBODY, true)
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
+      // Better to wait for a connection that may carry many transfers (HTTP/2) than to make another.
+      if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
       // A POST without a body says so: `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)
@@ -104,10 +114,25 @@ final class Transfer {
     }
   }
 
-  private func makeReader() throws(TransferError) -> (any BodyReading)? {
-    if let upload = request.upload { return UploadBodyReader(upload) }
-    if let body = request.body { return try BodyReader(body) }
-    return nil
+  /// Opens what is sent: pieces, a body, or a stream, whose length nobody knows and which goes out in chunks.
+  /// - Returns: whether there is something.
+  private func openBody() throws(TransferError) -> Bool {
+    if let upload = request.upload {
+      reader = UploadBodyReader(upload)
+    } else if case .stream(let pipe)? = request.body {
+      self.pipe = pipe
+    } else if let body = request.body {
+      reader = try BodyReader(body)
+    }
+    return reader != nil || pipe != nil
+  }
+
+  /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
+  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
+  /// 417.
+  private var expectsContinue: Bool {
+    guard !request.headers.contains(.expect) else { return false }
+    return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
   }
 
   /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
@@ -115,12 +140,16 @@ final class Transfer {
     field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
   }
 
-  func close() { reader?.close() }
+  func close() {
+    reader?.close()
+    pipe?.detach()
+  }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
     if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
+    if code == CURLE_OK { finishDecoding() }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
     // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
@@ -151,6 +180,8 @@ final class Transfer {
       return -1
     case .finished(let head):
       self.head = head
+      // A body that waits for its source would keep libcurl from ending after a refusal.
+      if head.status >= 300 { pipe?.wakeUp() }
       if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
         failure = refusal
         return -1
@@ -174,6 +205,7 @@ final class Transfer {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl keeps the body of a challenge that it answers to itself: this head is final.
     if isHeadHeld, let head, !deliver(head) { return -1 }
     if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
@@ -186,7 +218,7 @@ final class Transfer {
       return bytes.count
     }
     do throws(TransferError) {
-      switch try receiver.receive(bytes) {
+      switch try takeBody(bytes) {
       case .taken: return bytes.count
       case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
@@ -200,18 +232,43 @@ final class Transfer {
   }
 
   func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard let reader else { return 0 }
+    if isHeld { return Int(TRANSFER_READFUNC_PAUSE) }
     do throws(TransferError) {
-      return try reader.read(into: buffer)
+      if let pipe { return try read(pipe, into: buffer) }
+      guard let reader else { return 0 }
+      let count = try reader.read(into: buffer)
+      guard count <= buffer.count else { return count }  // a pause
+      bodyPosition += Int64(count)
+      receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
+      return count
     } catch {
       failure = error
       return Int(TRANSFER_READFUNC_ABORT)
     }
   }
 
+  private func read(_ pipe: BodyPipe, into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int {
+    guard let count = try pipe.read(into: buffer) else { return Int(TRANSFER_READFUNC_PAUSE) }
+    let taken = pipe.taken
+    receiver.didSend(TransferProgress(completed: taken, total: count == 0 ? taken : nil))
+    return count
+  }
+
+  /// libcurl sends the body again: for a challenge, for a 417, or because a kept connection turned out to be dead. In the
+  /// last case nobody knows what the server did with a body that had gone out whole: what may not be repeated
+  /// (RFC 9110 §9.2.2) is not.
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    return reader.seek(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
+    if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
+    guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
+    let isWhole = reader.position == reader.size && reader.size > 0
+    if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
+      failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
+      return CURL_SEEKFUNC_FAIL
+    }
+    guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
+    bodyPosition = offset
+    return CURL_SEEKFUNC_OK
   }
 }
 

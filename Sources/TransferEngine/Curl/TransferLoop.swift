@@ -51,10 +51,30 @@ actor TransferLoop {
     finish(transfer, .cancelled)
   }
 
-  /// Lets a transfer go on whose receiver said `.pause`.
+  /// Lets a transfer go on whose receiver, or whose body, had to wait.
   func unpause(_ id: TransferID) {
-    guard let transfer = byID[id] else { return }
-    curl_easy_pause(transfer.handle.pointer, CURLPAUSE_CONT)
+    guard let transfer = byID[id], !transfer.isHeld else { return }
+    pause(transfer, CURLPAUSE_CONT)
+  }
+
+  /// Holds a transfer or lets it go on, whatever `TransferID.isHeld` says by now.
+  func adjustHold(_ id: TransferID) {
+    guard let transfer = byID[id], transfer.isHeld != id.isHeld else { return }
+    transfer.isHeld.toggle()
+    if transfers[transfer.handle.pointer] == nil {
+      add(transfer)
+    } else {
+      pause(transfer, transfer.isHeld ? CURLPAUSE_ALL : CURLPAUSE_CONT)
+    }
+  }
+
+  /// libcurl calls the receiver from within when a transfer goes on, and an error that this brings is told here alone.
+  /// Without a connection there is nothing to pause (`CURLE_BAD_FUNCTION_ARGUMENT`): a transfer that is held then pauses
+  /// itself at the first byte.
+  private func pause(_ transfer: Transfer, _ mask: Int32) {
+    let code = curl_easy_pause(transfer.handle.pointer, mask)
+    guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+    finish(transfer, transfer.outcome(code))
   }
 
   func ping() {}
@@ -68,7 +88,14 @@ actor TransferLoop {
       transfer.continuation.resume(returning: .failed(error, head: nil, metrics: metrics))
       return
     }
-    byID[transfer.id] = transfer
+    let id = transfer.id
+    byID[id] = transfer
+    transfer.pipe?.attach { [weak self] in Task { await self?.unpause(id) } }
+    transfer.isHeld = id.isHeld
+    if !transfer.isHeld { add(transfer) }
+  }
+
+  private func add(_ transfer: Transfer) {
     transfers[transfer.handle.pointer] = transfer
     let code = curl_multi_add_handle(executor.multiPointer, transfer.handle.pointer)
     precondition(code == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(code)))")
@@ -97,7 +124,7 @@ actor TransferLoop {
   }
 
   private func dropAll() {
-    for transfer in Array(transfers.values) { finish(transfer, .cancelled) }
+    for transfer in Array(byID.values) { finish(transfer, .cancelled) }
     idle.removeAll()
   }
 
@@ -116,6 +143,9 @@ struct TransferID: Hashable, Sendable {
 
   private final class Anchor: Sendable {
     let isCancelled = Atomic(false)
+    let isHeld: (@Sendable () -> Bool)?
+
+    init(_ isHeld: (@Sendable () -> Bool)?) { self.isHeld = isHeld }
   }
 
   /// The transfer must not begin: what ends one that has not begun, where `TransferLoop.cancel` finds nothing.
@@ -123,8 +153,12 @@ struct TransferID: Hashable, Sendable {
 
   var isCancelled: Bool { anchor.isCancelled.load(ordering: .acquiring) }
 
-  init() {
-    anchor = Anchor()
+  /// Whether its request is suspended at this moment.
+  var isHeld: Bool { anchor.isHeld?() ?? false }
+
+  /// - Parameter isHeld: says whether the transfer has to stand still.
+  init(isHeld: (@Sendable () -> Bool)? = nil) {
+    anchor = Anchor(isHeld)
     value = ObjectIdentifier(anchor)
   }
 

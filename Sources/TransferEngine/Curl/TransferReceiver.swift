@@ -9,11 +9,15 @@ protocol TransferReceiver: AnyObject, Sendable {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict
   /// Body bytes, in order. An error ends the transfer with it. After `.pause` the same bytes come again.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict
+  /// How much of the request's body libcurl has taken; once before the first byte, and after each piece. The total of a
+  /// stream is there when it ended.
+  func didSend(_ progress: TransferProgress)
 }
 
 extension TransferReceiver {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
   func receive(interim head: ResponseHead) {}
+  func didSend(_ progress: TransferProgress) {}
 }
 
 enum HeadVerdict: Sendable {

@@ -12,14 +12,13 @@ struct WireRequest: Sendable {
   var credential: HTTPCredential?
   /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
   var upload: UploadBody?
-  /// Ask with `Expect: 100-continue` before a body of more than 1 MiB is sent (RFC 9110 §10.1.1).
-  var expectsContinue = false
   /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
   var needsFreshConnection = false
   /// The user name and password, for protocols that know nothing else.
   var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
+  var decodingLimit = DecodingLimit()
   var connectTimeout: Duration
   /// A transfer slower than `stallSpeed` for this long has stalled; `nil` waits for ever.
   var stallTimeout: Duration?
@@ -58,6 +57,8 @@ public enum RequestBody: Sendable {
   case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
+  /// What an asynchronous sequence brings, sent once, in chunks.
+  case stream(BodyPipe)
   /// These, one after the other, as one body: what a form of any size is in constant memory.
   case segments([BodySegment])
 }
@@ -68,14 +69,25 @@ public enum BodySegment: Sendable, Equatable {
   /// These bytes of the file at this path, read as they are sent. The file must hold them all when the request begins
   /// and until it ends: one that becomes shorter fails the request, and is never filled up with zeros.
   case file(path: String, range: Range<Int64>)
+  /// What a stream brought, kept on the disk without a name for as long as the segment is there.
+  case kept(KeptStream)
 
   /// Bytes that it adds to the body.
   public var count: Int64 {
     switch self {
     case .data(let data): Int64(data.count)
     case .file(_, let range): range.upperBound - range.lowerBound
+    case .kept(let stream): stream.count
     }
   }
+}
+
+/// The bytes of a stream in a file without a name, which is gone when nobody holds it.
+public struct KeptStream: Sendable, Equatable {
+  let file: SpooledFile
+  public let count: Int64
+
+  public static func == (one: KeptStream, other: KeptStream) -> Bool { one.file === other.file }
 }
 
 /// A user name and password for the origin they were given for, and for no other.

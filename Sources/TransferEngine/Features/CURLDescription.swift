@@ -11,18 +11,16 @@ extension TransferRequest {
   ///   - defaultHeaders: the session's; a field of the request replaces those of its name.
   public func cURLDescription(showingSecrets: Bool = false, defaultHeaders: HTTPFields = [:]) -> String {
     var words = ["curl -v"]
-    switch method {
-    case .head: words.append("--head")
-    default: words.append("-X \(method.rawValue)")
+    if isHTTP { words.append(method == .head ? "--head" : "-X \(method.rawValue)") }
+    var url = showingSecrets ? self.url.string : Redaction.url(self.url)
+    if self.url.scheme == "ftpes" {
+      words.append("--ssl-reqd")
+      url = "ftp" + url.dropFirst(5)
     }
-    let url = showingSecrets ? self.url.string : Redaction.url(self.url)
     // curl takes brackets and braces for patterns.
     if url.contains(where: { "[]{}".contains($0) }) { words.append("--globoff") }
-    if let credentials {
-      words.append(
-        "-u " + Shell.quoted("\(credentials.username):\(showingSecrets ? credentials.password : Redaction.mark)"))
-    }
-    var fields = defaultHeaders
+    words += credentialWords(showingSecrets)
+    var fields = isHTTP ? defaultHeaders : [:]
     for name in Set(headers.map(\.name)) { fields[fields: name] = headers[fields: name] }
     for field in fields.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
       let value = showingSecrets ? field.value : Redaction.value(of: field)
@@ -34,8 +32,26 @@ extension TransferRequest {
     return words.joined(separator: " \\\n\t")
   }
 
+  private var isHTTP: Bool { url.scheme == "http" || url.scheme == "https" }
+
+  private func credentialWords(_ showingSecrets: Bool) -> [String] {
+    func user(_ credentials: Credentials) -> String {
+      "-u " + Shell.quoted("\(credentials.username):\(showingSecrets ? credentials.password : Redaction.mark)")
+    }
+    switch isHTTP ? credential : nil {
+    case .basic(let credentials): return [user(credentials)]
+    case .digest(let credentials): return ["--digest", user(credentials)]
+    case .negotiateAny(let credentials): return ["--anyauth", user(credentials)]
+    case .bearer(let token):
+      return ["-H " + Shell.quoted("Authorization: Bearer \(showingSecrets ? token : Redaction.mark)")]
+    case nil: return credentials.map { [user($0)] } ?? []
+    }
+  }
+
   private func bodyWord(_ body: RequestBody, _ showingSecrets: Bool) -> String {
-    if case .file(let path) = body { return "--data-binary " + Shell.quoted("@\(path)") }
+    if case .file(let path) = body {
+      return isHTTP ? "--data-binary " + Shell.quoted("@\(path)") : "-T " + Shell.quoted(path)
+    }
     guard case .data(let data) = body else { return "--data-binary " + Shell.quoted("@<several pieces>") }
     // A command's line has room for 128 KiB a word (execve(2)), and no NUL.
     if data.count <= 64 * 1024, let text = String(validating: data, as: UTF8.self), !text.contains("\0"),
@@ -61,9 +77,23 @@ extension TransferRequest {
   }
 }
 
-extension TransferRequest: CustomDebugStringConvertible {
+extension Request {
+  /// What was last sent, as a `curl` command; see `TransferRequest.cURLDescription`. Before anything was sent it says so.
+  public func cURLDescription(showingSecrets: Bool = false) -> String {
+    guard var request else { return "no request was sent yet" }
+    request.headers = control.core.session.headerFields(of: request)
+    // It is among the fields now.
+    if case .bearer? = request.credential { request.credential = nil }
+    return request.cURLDescription(showingSecrets: showingSecrets)
+  }
+}
+
+extension TransferRequest: CustomDebugStringConvertible, CustomReflectable {
   /// The `curl` command, without secrets.
   public var debugDescription: String { cURLDescription() }
+
+  /// Keeps secrets out of `dump` and of what test libraries print.
+  public var customMirror: Mirror { Mirror(self, children: ["curl": debugDescription]) }
 }
 
 /// Words for a POSIX shell (POSIX.1-2024 §2.2.2).

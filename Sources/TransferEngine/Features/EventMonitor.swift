@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Watches requests. One method, one enum: new events need no new methods.
 public protocol EventMonitor: Sendable {
   /// Called in the order things happen to one request, from whatever thread they happen on; must return quickly.
@@ -23,6 +25,53 @@ public enum RequestEvent: Sendable {
   case retry(after: Duration, dueTo: TransferError)
   case fail(TransferError)
   case finish
+}
+
+/// A closure as a monitor.
+public struct ClosureEventMonitor: EventMonitor {
+  private let closure: @Sendable (RequestID, RequestEvent) -> Void
+
+  /// - Parameter closure: called in the order things happen to one request; must return quickly.
+  public init(_ closure: @escaping @Sendable (RequestID, RequestEvent) -> Void) { self.closure = closure }
+
+  public func request(_ id: RequestID, did event: RequestEvent) { closure(id, event) }
+}
+
+/// Events as asynchronous sequences, one for everybody who asks.
+public final class EventStreamMonitor: EventMonitor {
+  public typealias Element = (id: RequestID, event: RequestEvent)
+
+  private struct State {
+    var next = 0
+    var watchers: [Int: AsyncStream<Element>.Continuation] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  public init() {}
+
+  deinit { for watcher in state.withLock({ $0.watchers }).values { watcher.finish() } }
+
+  /// What happens from now on, until the monitor is gone.
+  /// - Parameter bufferingPolicy: what becomes of events that a slow reader has not taken; by default the newest 1024 wait.
+  public func events(
+    bufferingPolicy: AsyncStream<Element>.Continuation.BufferingPolicy = .bufferingNewest(1024)
+  ) -> AsyncStream<Element> {
+    let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: bufferingPolicy)
+    let number = state.withLock { state in
+      state.next += 1
+      state.watchers[state.next] = continuation
+      return state.next
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  public func request(_ id: RequestID, did event: RequestEvent) {
+    for watcher in state.withLock({ Array($0.watchers.values) }) { watcher.yield((id, event)) }
+  }
 }
 
 /// Names a request in events; unique in the process.

@@ -9,8 +9,11 @@ public protocol RedirectHandler: Sendable {
 }
 
 public enum RedirectAction: Sendable {
+  /// Send what the rules say. An upload that would lose its body fails instead.
   case follow
+  /// The redirect itself is the answer.
   case doNotFollow
+  /// Send this. Whatever it carries is the handler's choice.
   case modify(TransferRequest)
 }
 
@@ -37,6 +40,17 @@ public struct Redirector: RedirectHandler {
   }
 }
 
+extension RedirectHandler where Self == Redirector {
+  public static var follow: Redirector { Redirector(behavior: .follow) }
+  public static var doNotFollow: Redirector { Redirector(behavior: .doNotFollow) }
+  /// - Parameter closure: answers what is sent next, or `nil` to take the redirect as the answer.
+  public static func modify(
+    using closure: @escaping @Sendable (TransferRequest, ResponseHead) -> TransferRequest?
+  ) -> Redirector {
+    Redirector(behavior: .modify(closure))
+  }
+}
+
 /// What may follow a redirect, and what of a request goes with it. Pure.
 enum RedirectRule {
   /// Redirects followed for one request; the curl command's default is 50, browsers' 20.
@@ -46,6 +60,11 @@ enum RedirectRule {
   /// carry cookies and custom fields along.
   static let harmless: Set<HTTPField.Name> = [
     .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
+  ]
+
+  /// Fields that describe the body: they go where it goes.
+  private static let aboutBody: Set<HTTPField.Name> = [
+    .contentType, .contentEncoding, .contentLanguage, .contentDisposition,
   ]
 
   /// The next hop (RFC 9110 §15.4).
@@ -76,8 +95,11 @@ enum RedirectRule {
     default: break
     }
     if next.method == .get || next.method == .head { next.body = nil }
+    if next.body == nil, request.body != nil {
+      next.headers = HTTPFields(next.headers.filter { !aboutBody.contains($0.name) })
+    }
     if target.origin != request.url.origin {
-      next.headers = HTTPFields(request.headers.filter { harmless.contains($0.name) })
+      next.headers = HTTPFields(next.headers.filter { harmless.contains($0.name) || aboutBody.contains($0.name) })
       next.credentials = nil
       next.credential = nil
       next.hasLeftOrigin = true

@@ -6,10 +6,44 @@ public protocol RequestAdapter: Sendable {
 
 /// Decides what follows a failed attempt.
 public protocol RequestRetrier: Sendable {
-  /// - Parameter retryCount: retries so far; progress sets it back to 0.
+  /// - Parameter retryCount: retries so far; progress of a download sets it back to 0.
   func retry(
     _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
   ) async -> RetryResult
+
+  /// The same with all that is known of the attempt. What is called; by default it asks the other.
+  func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult
+}
+
+extension RequestRetrier {
+  public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
+    guard let request = attempt.request else { return .doNotRetry }
+    return await retry(request, for: session, dueTo: attempt.error, retryCount: attempt.retryCount)
+  }
+}
+
+/// An attempt that failed, for retriers.
+public struct FailedAttempt: Sendable {
+  /// What was sent last; `nil` where the request could not even be described.
+  public var request: TransferRequest?
+  /// The head that was answered, where one was.
+  public var response: ResponseHead?
+  public var error: TransferError
+  /// Retries so far; progress of a download sets it back to 0.
+  public var retryCount: Int
+  /// Since the request began, waiting included.
+  public var elapsed: Duration
+
+  public init(
+    request: TransferRequest?, response: ResponseHead? = nil, error: TransferError, retryCount: Int = 0,
+    elapsed: Duration = .zero
+  ) {
+    self.request = request
+    self.response = response
+    self.error = error
+    self.retryCount = retryCount
+    self.elapsed = elapsed
+  }
 }
 
 public enum RetryResult: Sendable {
@@ -18,6 +52,18 @@ public enum RetryResult: Sendable {
   case doNotRetry
   /// Fails the request with this error instead.
   case doNotRetryWithError(any Error)
+
+  /// Whether another attempt follows.
+  public var retryRequired: Bool {
+    switch self {
+    case .retry, .retryWithDelay: true
+    case .doNotRetry, .doNotRetryWithError: false
+    }
+  }
+
+  public var delay: Duration? { if case .retryWithDelay(let delay) = self { delay } else { nil } }
+
+  public var error: (any Error)? { if case .doNotRetryWithError(let error) = self { error } else { nil } }
 }
 
 /// Both hooks. Each has a default that does nothing.
@@ -29,36 +75,4 @@ extension RequestInterceptor {
   public func retry(
     _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
   ) async -> RetryResult { .doNotRetry }
-}
-
-/// Several hooks as one: adapters run in order and the first failure ends the chain; the first retrier that does not
-/// say `.doNotRetry` decides.
-public struct Interceptor: RequestInterceptor {
-  public let adapters: [any RequestAdapter]
-  public let retriers: [any RequestRetrier]
-
-  public init(
-    adapters: [any RequestAdapter] = [], retriers: [any RequestRetrier] = [],
-    interceptors: [any RequestInterceptor] = []
-  ) {
-    self.adapters = adapters + interceptors
-    self.retriers = retriers + interceptors
-  }
-
-  public func adapt(_ request: TransferRequest, for session: Session) async throws -> TransferRequest {
-    var request = request
-    for adapter in adapters { request = try await adapter.adapt(request, for: session) }
-    return request
-  }
-
-  public func retry(
-    _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
-  ) async -> RetryResult {
-    for retrier in retriers {
-      let result = await retrier.retry(request, for: session, dueTo: error, retryCount: retryCount)
-      if case .doNotRetry = result { continue }
-      return result
-    }
-    return .doNotRetry
-  }
 }

@@ -30,7 +30,9 @@ extension TransferError {
     case .serialization: "the answer came; it would most likely be the same again"
     case .hook(.journal, _): "what keeps the progress may work again"
     case .hook: "the program's own hook decided so"
-    default: isTransient ? "what went wrong may pass by itself" : "it would fail in the same way again"
+    case .body(let failure): failure.retryReason
+    case .invalidResumeData: "the bytes that were given stay what they are; begin without them"
+    case .transport: isTransient ? "what libcurl met may pass by itself" : "libcurl would fail in the same way again"
     }
   }
 }
@@ -61,7 +63,8 @@ extension TransferError.ResponseFailure {
     case .unrequestedPartialContent: "a cache is broken; the next try goes past it"
     case .undecodable: "the bytes may have been damaged on the way"
     case .invalidContentLength, .malformed: "the server speaks wrongly, and would again"
-    default: isTransient ? "the next answer may be another" : "the server would answer the same again"
+    case .headTooLarge, .bodyTooLarge: "the answer would be as large again"
+    case .unacceptableContentType: "the server would answer the same again"
     }
   }
 }
@@ -101,10 +104,22 @@ extension TransferError.UploadFailure {
     case .outcomeUnknown: "the server may have taken it: sent again, it could be there twice"
     case .answeredEarly: "what the server holds is asked for before the next try"
     case .gone: "the next try begins anew"
+    case .stuck: "the server may take the bytes later"
     case .lengthDiffers: "the server holds other bytes than the file has"
-    case .refused(_, _, true): "the server says that it may pass"
+    case .refused(_, _, _, _, true): "the server says that it may pass"
     case .refused, .unsupported: "the server understood and refused"
     case .credentials: "somebody has to see to the credentials"
+    }
+  }
+}
+
+extension TransferError.BodyFailure {
+  fileprivate var retryReason: String {
+    switch self {
+    case .answeredEarly: "what the server keeps of it is not known"
+    case .starved: "the stream may bring more the next time"
+    case .notReplayable, .streamFailed: "a stream can be read once only"
+    case .alreadyRead: "the stream was given to its reader"
     }
   }
 }

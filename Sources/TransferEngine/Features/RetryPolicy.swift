@@ -13,16 +13,64 @@ public struct RetryPolicy: RequestInterceptor {
   /// No delay that a server asks for is honoured beyond this.
   public var maximumRetryAfter: Duration
   public var retryableHTTPMethods: Set<HTTPRequest.Method>
+  public var retryableHTTPStatusCodes: Set<Int>
+  /// Kinds of failures without a status; what Alamofire calls `retryableURLErrorCodes`.
+  public var retryableErrorCodes: Set<TransferError.Code>
+  /// No try begins later than this after the request began; `nil`: no such bound.
+  public var deadline: Duration?
 
   /// RFC 9110 §9.2.2: idempotent, so a lost answer does no harm.
   public static let defaultRetryableHTTPMethods: Set<HTTPRequest.Method> = [
     .delete, .get, .head, .options, .put, .trace,
   ]
 
+  /// Alamofire's, and 423 (RFC 4918 §11.3: locked by another), 425 (RFC 8470), 429 (RFC 6585), 507 (RFC 4918) and
+  /// Cloudflare's 520–524.
+  public static let defaultRetryableHTTPStatusCodes: Set<Int> = [
+    408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524,
+  ]
+
+  /// Those that may be gone the next time.
+  public static let defaultRetryableErrorCodes: Set<TransferError.Code> = [
+    .nameNotResolved,  // a name server may be out of reach for a while, and says the same of names that do not exist
+    .refused,
+    .tlsInterrupted,
+    .proxy,
+    .timedOut,
+    .stalled,
+    .connectionLost,
+    .truncated,
+    .unrequestedPartialContent,  // a broken cache, which the next try goes past
+    .undecodable,  // bytes were spoiled on the way
+    .diskFull,  // people free space
+    .fileIO,
+    .streamStarved,
+    .sourceUnsettled,  // the file may come to rest
+    .uploadInterrupted,
+    .remoteUnavailable,
+    .journal,
+    .transportInterrupted,
+    // .unacceptableStatus: `retryableHTTPStatusCodes` decides
+    // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
+    // .cancelled: it was wished for
+    // .serverTrust, .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
+    // .redirect: loops and refused targets stay
+    // .verification: the whole file came, and is another one
+    // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
+    // .answeredEarly: what the server keeps is unknown
+    // .notReplayable, .streamFailed, .alreadyRead: the bytes are gone
+    // .hook: an adapter's, a retrier's or a validation's own failure is a decision
+    // .parameters, .multipart, .serialization: the same values will be treated the same way
+    // .transport: not known to be worth it
+  ]
+
   public init(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
     maximumDelay: Duration = .seconds(300), maximumRetryAfter: Duration = .seconds(86400),
-    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
+    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods,
+    retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+    retryableErrorCodes: Set<TransferError.Code> = RetryPolicy.defaultRetryableErrorCodes, deadline: Duration? = nil
   ) {
     self.retryLimit = retryLimit
     self.exponentialBackoffBase = exponentialBackoffBase
@@ -30,15 +78,13 @@ public struct RetryPolicy: RequestInterceptor {
     self.maximumDelay = maximumDelay
     self.maximumRetryAfter = maximumRetryAfter
     self.retryableHTTPMethods = retryableHTTPMethods
+    self.retryableHTTPStatusCodes = retryableHTTPStatusCodes
+    self.retryableErrorCodes = retryableErrorCodes
+    self.deadline = deadline
   }
 
-  /// Statuses after which the same request may succeed. 429, 425 and 423 (RFC 4918 §11.3: locked by another) are missing in Alamofire's set.
-  public static func isTransient(status: Int) -> Bool {
-    switch status {
-    case 408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524: true
-    default: false
-    }
-  }
+  /// Statuses after which the same request may succeed.
+  public static func isTransient(status: Int) -> Bool { defaultRetryableHTTPStatusCodes.contains(status) }
 
   /// How long to wait before the try after `attempt` failed ones: full jitter below scale × base^(attempt − 1),
   /// capped. `Retry-After` is a floor, with up to a tenth on top so that not all come back at once.
@@ -59,15 +105,53 @@ public struct RetryPolicy: RequestInterceptor {
     return .seconds(Double.random(in: 0...min(bound, maximumDelay.inSeconds), using: &generator))
   }
 
+  /// Whether a failure of this kind, of a request of this method, is tried again at all.
+  public func shouldRetry(_ method: HTTPRequest.Method, dueTo error: TransferError) -> Bool {
+    guard retryableHTTPMethods.contains(method) else { return false }
+    return error.status.map(retryableHTTPStatusCodes.contains) ?? retryableErrorCodes.contains(error.code)
+  }
+
+  public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
+    guard attempt.retryCount < retryLimit, let method = attempt.request?.method,
+      shouldRetry(method, dueTo: attempt.error)
+    else { return .doNotRetry }
+    var generator = SystemRandomNumberGenerator()
+    let delay = delay(
+      forAttempt: attempt.retryCount + 1, retryAfter: attempt.error.retryAfter, using: &generator)
+    if let deadline, attempt.elapsed + delay > deadline { return .doNotRetry }
+    return .retryWithDelay(delay)
+  }
+
   public func retry(
     _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
   ) async -> RetryResult {
-    guard retryCount < retryLimit, error.isTransient, retryableHTTPMethods.contains(request.method) else {
-      return .doNotRetry
-    }
-    var generator = SystemRandomNumberGenerator()
-    return .retryWithDelay(
-      delay(forAttempt: retryCount + 1, retryAfter: error.retryAfter, using: &generator))
+    await retry(FailedAttempt(request: request, error: error, retryCount: retryCount), for: session)
+  }
+}
+
+/// Tries again only where the connection was lost in mid-transfer.
+public struct ConnectionLostRetryPolicy: RequestInterceptor {
+  /// The policy that decides, for these failures.
+  public let policy: RetryPolicy
+
+  public init(
+    retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
+    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
+  ) {
+    policy = RetryPolicy(
+      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
+      retryableHTTPStatusCodes: [], retryableErrorCodes: [.connectionLost, .truncated])
+  }
+
+  public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
+    await policy.retry(attempt, for: session)
+  }
+
+  public func retry(
+    _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
+  ) async -> RetryResult {
+    await retry(FailedAttempt(request: request, error: error, retryCount: retryCount), for: session)
   }
 }
 
@@ -81,6 +165,19 @@ extension RequestInterceptor where Self == RetryPolicy {
     RetryPolicy(
       retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
       exponentialBackoffScale: exponentialBackoffScale)
+  }
+}
+
+extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+  public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
+
+  public static func connectionLostRetryPolicy(
+    retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
+    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
+  ) -> ConnectionLostRetryPolicy {
+    ConnectionLostRetryPolicy(
+      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
+      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
   }
 }
 

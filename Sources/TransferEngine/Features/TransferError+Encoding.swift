@@ -18,6 +18,8 @@ extension TransferError {
     case bodyPartFileNotReachable(at: String, reason: String)
     case bodyPartFileIsDirectory(at: String)
     case bodyPartInputStreamLengthMismatch(expected: Int64, actual: Int64)
+    /// The stream that a part is made of failed.
+    case inputStreamReadFailed(reason: String)
     case outputStreamFileAlreadyExists(at: String)
     /// A boundary is 1 to 70 characters of a small set (RFC 2046 §5.1.1).
     case invalidBoundary(String)
@@ -46,7 +48,8 @@ extension TransferError.MultipartFailure: CustomStringConvertible {
     case .bodyPartFileNotReachable(let path, let reason): "cannot add \(path) to the form: \(reason)"
     case .bodyPartFileIsDirectory(let path): "cannot add \(path) to the form: it is not a regular file"
     case .bodyPartInputStreamLengthMismatch(let expected, let actual):
-      "a part of the form has \(actual) bytes; \(expected) were announced"
+      "a stream brought \(actual) bytes for the form, or more; \(expected) were announced"
+    case .inputStreamReadFailed(let reason): "cannot read the stream for the form: \(reason)"
     case .outputStreamFileAlreadyExists(let path): "cannot write the form to \(path): it exists"
     case .invalidBoundary(let boundary):
       "cannot use \"\(boundary)\" as a form's boundary: 1 to 70 letters, digits and '()+_,-./:=? are possible"

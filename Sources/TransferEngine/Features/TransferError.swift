@@ -25,6 +25,10 @@ public enum TransferError: Error, Sendable {
   case serverTrust(ServerTrustFailure)
   /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
   case remote(RemoteFailure)
+  /// The body that is sent, or the stream that is read.
+  case body(BodyFailure)
+  /// The bytes that were given as resume data are none, or of another version.
+  case invalidResumeData
   /// A hook (adapter, retrier, validation, journal) threw.
   case hook(Hook, any Error)
   /// libcurl failed in a way that has no name of its own here.
@@ -45,6 +49,8 @@ public enum TransferError: Error, Sendable {
 
   public enum ResponseFailure: Sendable, Equatable {
     case unacceptableStatus(Int, retryAfter: Duration?)
+    /// The content type is none of those that a validation accepts; `nil`: there is none.
+    case unacceptableContentType(String?, acceptable: [String])
     /// Fewer bytes than the response said.
     case truncated(received: Int64, expected: Int64?)
     case invalidContentLength(String)
@@ -60,6 +66,8 @@ public enum TransferError: Error, Sendable {
     case tooMany(limit: Int)
     case refused(to: String, reason: String)
     case missingLocation(status: Int)
+    /// Followed as the status says, the upload would become a GET without its body.
+    case dropsBody(status: Int, to: String)
   }
 
   public enum FileFailure: Sendable, Equatable {
@@ -89,6 +97,8 @@ public enum TransferError: Error, Sendable {
 
   public enum Hook: String, Sendable {
     case adapter, retrier, validation, journal
+    /// What describes the request, and its modifier.
+    case convertible = "request's description"
   }
 }
 
@@ -104,9 +114,11 @@ extension TransferError {
   /// Whether the same request may succeed later, without anybody's doing.
   public var isTransient: Bool {
     switch self {
-    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust: false
+    case .invalidURL, .unsupportedScheme, .cancelled, .redirect, .verification, .serverTrust, .invalidResumeData: false
     case .source(let failure): failure.isTransient
     case .upload(let failure): failure.isTransient
+    case .body(.starved): true
+    case .body: false
     case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection(.proxy(let failure)): failure.isTransient
@@ -132,12 +144,20 @@ extension TransferError {
 
   /// The response's status, where the failure is about it.
   public var status: Int? {
-    if case .response(.unacceptableStatus(let status, _)) = self { status } else { nil }
+    switch self {
+    case .response(.unacceptableStatus(let status, _)): status
+    case .upload(.refused(_, _, let status, _, _)): status
+    default: nil
+    }
   }
 
   /// How long the server asked to be left alone.
   public var retryAfter: Duration? {
-    if case .response(.unacceptableStatus(_, let delay)) = self { delay } else { nil }
+    switch self {
+    case .response(.unacceptableStatus(_, let delay)): delay
+    case .upload(.refused(_, _, _, let delay, _)): delay
+    default: nil
+    }
   }
 }
 
@@ -146,7 +166,7 @@ extension TransferError.ResponseFailure {
     switch self {
     case .unacceptableStatus(let status, _): RetryPolicy.isTransient(status: status)
     case .truncated, .unrequestedPartialContent, .undecodable: true
-    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: false
+    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed, .unacceptableContentType: false
     }
   }
 }
@@ -171,6 +191,8 @@ extension TransferError: CustomStringConvertible {
     case .serialization(let failure): failure.description
     case .serverTrust(let failure): failure.description
     case .remote(let failure): failure.description
+    case .body(let failure): failure.description
+    case .invalidResumeData: "cannot read the resume data: it is none, or of another version"
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }
@@ -197,6 +219,9 @@ extension TransferError.ResponseFailure: CustomStringConvertible {
     case .unacceptableStatus(let status, let retryAfter):
       "the server answered \(status)\(StatusText.phrase(status))"
         + (retryAfter.map { "; it asks to wait \($0.components.seconds) s" } ?? "")
+    case .unacceptableContentType(let type, let acceptable):
+      "the answer is \(type.map { "of the type \($0)" } ?? "of no declared type"); accepted are "
+        + acceptable.joined(separator: ", ")
     case .truncated(let received, let expected):
       "the answer ended early: \(received) bytes" + (expected.map { " of \($0)" } ?? "") + " arrived"
     case .invalidContentLength(let value): "the server sent an unusable Content-Length (\(value))"
@@ -215,6 +240,8 @@ extension TransferError.RedirectFailure: CustomStringConvertible {
     case .tooMany(let limit): "more than \(limit) redirects"
     case .refused(let target, let reason): "the redirect to \(target) is refused: \(reason)"
     case .missingLocation(let status): "the server answered \(status) without saying where to go"
+    case .dropsBody(let status, let target):
+      "the redirect (\(status)) to \(target) would drop the body that is sent; only 307 and 308 are followed with it"
     }
   }
 }

@@ -1,22 +1,60 @@
-/// A check of a response by its user, after the engine's own and before the file gets its name.
-public typealias Validation = @Sendable (TransferRequest, ResponseHead) throws -> Void
+import FoundationEssentials
+import HTTPTypes
 
-/// The digest algorithms that are understood, for a digest the user demands or one the server declares.
-public enum DigestAlgorithm: String, Sendable, Codable, CaseIterable {
-  case sha256 = "sha-256"
-  case sha512 = "sha-512"
-  case sha1 = "sha-1"
-  case md5
+/// What a check of a response says.
+public typealias ValidationResult = Result<Void, any Error>
+
+extension Result where Success == Void, Failure == any Error {
+  /// Nothing to complain of.
+  public static var success: Self { .success(()) }
 }
 
-/// A digest that the finished file must have.
-public struct ExpectedDigest: Hashable, Sendable, Codable {
-  public var algorithm: DigestAlgorithm
-  /// Lower-case hexadecimal.
-  public var hex: String
+/// The checks that need no closure.
+enum ResponseValidation {
+  static func status(
+    _ acceptable: some Sequence<Int>, _ head: ResponseHead
+  ) -> ValidationResult {
+    guard !acceptable.contains(head.status) else { return .success }
+    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
+    return .failure(TransferError.response(.unacceptableStatus(head.status, retryAfter: retryAfter)))
+  }
 
-  public init(algorithm: DigestAlgorithm, hex: String) {
-    self.algorithm = algorithm
-    self.hex = hex.lowercased()
+  /// A type without a name is accepted by `*/*` alone.
+  static func contentType(_ acceptable: [String], _ head: ResponseHead) -> ValidationResult {
+    let declared = head.headers[.contentType]
+    let ranges = acceptable.compactMap(MediaRange.init)
+    if let type = declared.flatMap(MediaRange.init) {
+      if ranges.contains(where: { $0.matches(type) }) { return .success }
+    } else if ranges.contains(where: \.isAnything) {
+      return .success
+    }
+    return .failure(TransferError.response(.unacceptableContentType(declared, acceptable: acceptable)))
+  }
+
+  /// The types that the request's Accept names; all where it has none (RFC 9110 §12.5.1).
+  static func acceptable(_ request: TransferRequest) -> [String] {
+    let names = request.headers[values: .accept].flatMap { $0.split(separator: ",") }
+      .map { String($0.trimmingBlanks()) }.filter { !$0.isEmpty }
+    return names.isEmpty ? ["*/*"] : names
+  }
+}
+
+/// `type/subtype` of a Content-Type or an Accept, in lower case, without its parameters.
+struct MediaRange: Equatable {
+  let type: Substring
+  let subtype: Substring
+
+  init?(_ text: String) {
+    let essence = text.lowercased().prefix { $0 != ";" }
+    let halves = essence.split(separator: "/", omittingEmptySubsequences: false).map { $0.trimmingBlanks() }
+    guard halves.count == 2, halves.allSatisfy({ !$0.isEmpty }) else { return nil }
+    type = halves[0]
+    subtype = halves[1]
+  }
+
+  var isAnything: Bool { type == "*" && subtype == "*" }
+
+  func matches(_ other: MediaRange) -> Bool {
+    (type == "*" || type == other.type) && (subtype == "*" || subtype == other.subtype)
   }
 }

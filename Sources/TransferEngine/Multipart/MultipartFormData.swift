@@ -24,13 +24,13 @@ public final class MultipartFormData {
   }
 
   private var parts: [Part] = []
-  private var failure: TransferError.MultipartFailure?
+  private var failure: TransferError?
 
   /// - Parameter boundary: 1 to 70 of the characters of RFC 2046 §5.1.1; by default 128 random bits, so that no content
   ///   holds it.
   public init(boundary: String? = nil) {
     self.boundary = boundary ?? MultipartFormat.randomBoundary()
-    if !MultipartFormat.isValid(self.boundary) { failure = .invalidBoundary(self.boundary) }
+    if !MultipartFormat.isValid(self.boundary) { failure = .multipart(.invalidBoundary(self.boundary)) }
   }
 
   /// - Parameters:
@@ -70,15 +70,45 @@ public final class MultipartFormData {
     parts.append(Part(head: headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined(), content: content))
   }
 
-  func fail(_ failure: TransferError.MultipartFailure) {
+  /// What a stream brings, kept on the disk until the form has been sent: a stream can be read once only, and the length has
+  /// to be known before the first byte is sent.
+  ///
+  /// - Parameters:
+  ///   - stream: read to its end before the call returns. What it throws is told when the form is asked for.
+  ///   - length: bytes that it must bring; another number fails the form.
+  public func append<Pieces: AsyncSequence>(
+    _ stream: Pieces, withLength length: Int64, name: String, fileName: String, mimeType: String,
+    isolation: isolated (any Actor)? = #isolation
+  ) async where Pieces.Element == Data {
+    do {
+      let file = try SpooledFile(in: SpooledFile.directory)
+      var count: Int64 = 0
+      for try await piece in stream {
+        count += Int64(piece.count)
+        guard count <= length else { break }
+        try await BlockingIO.run { () throws(TransferError) in try file.append(piece) }
+      }
+      guard count == length else {
+        return fail(.bodyPartInputStreamLengthMismatch(expected: length, actual: count))
+      }
+      let head = MultipartFormat.head(name: name, fileName: fileName, mimeType: mimeType)
+      parts.append(Part(head: head, content: [.kept(KeptStream(file: file, count: count))]))
+    } catch let error as TransferError {
+      failure = failure ?? error
+    } catch {
+      fail(.inputStreamReadFailed(reason: "\(error)"))
+    }
+  }
+
+  private func fail(_ reason: TransferError.MultipartFailure) {
     // The first reason is the one to be told.
-    self.failure = self.failure ?? failure
+    failure = failure ?? .multipart(reason)
   }
 
   /// The whole form, to be sent in constant memory.
   /// - Throws: `.multipart`, for the first part that could not be appended.
   public func segments() throws(TransferError) -> [BodySegment] {
-    if let failure { throw .multipart(failure) }
+    if let failure { throw failure }
     guard !parts.isEmpty else { return [] }
     var segments: [BodySegment] = []
     var text = "--\(boundary)\r\n"

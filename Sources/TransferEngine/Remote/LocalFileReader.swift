@@ -17,6 +17,9 @@ actor LocalFileReader: TransferPerformer {
     if let continuation = paused.removeValue(forKey: id) { continuation.resume() } else { unpaused.insert(id) }
   }
 
+  /// Held requests read on: a local file costs nobody's patience, and whoever takes the bytes says when they are too many.
+  func adjustHold(_ id: TransferID) {}
+
   func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async -> TransferOutcome {
     let start = ContinuousClock.now
     var metrics = TransferMetrics()

@@ -35,6 +35,11 @@ enum RemoteErrors {
       CURLE_FTP_ACCEPT_FAILED:
       return .remote(refusal(at))
     case CURLE_FTP_ACCEPT_TIMEOUT: return .connection(.stalled)
+    case CURLE_FAILED_INIT where at.reply.contains("exchange encryption keys"):
+      let reason =
+        "the server and this machine's libssh2 have no algorithm in common (before version 1.11 libssh2 knows RSA "
+        + "keys only with SHA-1, which OpenSSH refuses; an Ed25519 or ECDSA host key helps)"
+      return .remote(.refused(host: at.host, reply: reason, isTransient: false))
     // libssh2's handshake, and whatever else broke in SSH's layers. What a server refuses has codes of its own.
     case CURLE_SSH, CURLE_FAILED_INIT: return .connection(.broken(at.reply.isEmpty ? "SSH failed" : at.reply))
     case CURLE_PARTIAL_FILE where at.options.isFTP && (400..<500).contains(at.status) && at.status != 426:

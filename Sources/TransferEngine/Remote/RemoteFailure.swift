@@ -12,7 +12,7 @@ extension TransferError {
     case storageFull(host: String, reply: String)
     /// It will not begin in the middle of the file.
     case cannotResume(reply: String)
-    /// The file to be appended to is not as long as it should be; `nil`: it is not there.
+    /// The file to be appended to, or the one just sent, is not as long as it should be; `nil`: it is not there.
     case sizeDiffers(path: String, expected: Int64, actual: Int64?)
     /// Any other refusal.
     case refused(host: String, reply: String, isTransient: Bool)
@@ -56,7 +56,7 @@ extension TransferError.RemoteFailure: CustomStringConvertible {
     case .storageFull(let host, let reply): "\(host) has no space left" + Self.quoted(reply)
     case .cannotResume(let reply): "the server does not go on in the middle of the file" + Self.quoted(reply)
     case .sizeDiffers(let path, let expected, let actual):
-      "\(path) on the server has \(actual.map { "\($0)" } ?? "no") bytes instead of \(expected): it cannot be appended to"
+      "\(path) on the server has \(actual.map { "\($0)" } ?? "no") bytes instead of \(expected)"
     case .refused(let host, let reply, _): "\(host) refused" + Self.quoted(reply)
     case .hostKeyUnknown(let host, let port, let type, let fingerprint, let file):
       "the SSH key of \(host), port \(port), is not known: \(type) \(fingerprint). Compare this fingerprint with the "

@@ -22,21 +22,42 @@ struct RemoteFiles: Sendable {
   ///   - offset: bytes of the body that the file has already; it must be exactly that long, for what follows is appended.
   ///   - createsDirectories: directories on the way that are missing are made.
   ///   - progressed: bytes of the body handed to the network, those before the offset included; on a loop's thread.
-  /// - Throws: `.sizeDiffers` where the file is not as long as `offset`; nothing was sent then.
+  /// - Throws: `.sizeDiffers` where the file is not as long as `offset`, nothing was sent then; or where it is afterwards not
+  ///   as long as what was sent.
+  /// - Returns: what it cost; `nil` where nothing was left to send.
   @discardableResult
   func upload(
     _ body: RequestBody, to url: RequestURL, from offset: Int64 = 0, createsDirectories: Bool = false,
     id: TransferID = TransferID(), progressed: (@Sendable (Int64) -> Void)? = nil
-  ) async throws(TransferError) -> TransferMetrics {
+  ) async throws(TransferError) -> TransferMetrics? {
     guard !url.namesDirectory else { throw .remote(.isDirectory(path: url.path)) }
     if offset > 0, url.scheme != "scp" {
       let facts = try await stat(url)
       guard let size = facts?.size, size == offset else {
         throw .remote(.sizeDiffers(path: url.path, expected: offset, actual: facts?.size))
       }
+      let reader = try BodyReader(body)
+      reader.close()
+      if reader.size == offset { return nil }
     }
     let write = RemoteOptions.Write(offset: offset, createsDirectories: createsDirectories, progressed: progressed)
-    return try await perform(url, .write(write), FactsReceiver(), body: body, id: id)
+    let metrics = try await perform(url, .write(write), FactsReceiver(), body: body, id: id)
+    if url.scheme != "scp" { try await compareSize(url, offset + metrics.bytesSent) }
+    return metrics
+  }
+
+  /// FTP servers say 226 of an upload that a broken connection cut, too: to them its end looks the same. Where the file
+  /// cannot be seen (a box for drops) or the server knows no `SIZE`, its word has to do.
+  private func compareSize(_ url: RequestURL, _ sent: Int64) async throws(TransferError) {
+    let facts: RemoteFileFacts?
+    do throws(TransferError) {
+      facts = try await stat(url)
+    } catch .remote(let failure) where !failure.isTransient {
+      return
+    }
+    if let size = facts?.size, size != sent {
+      throw .remote(.sizeDiffers(path: url.path, expected: sent, actual: size))
+    }
   }
 
   /// Gives a file another name on the same server.
@@ -52,7 +73,8 @@ struct RemoteFiles: Sendable {
     do throws(TransferError) {
       try await command(from, [rename])
     } catch .remote(let failure) where !failure.isTransient {
-      guard try await stat(to) != nil else { throw .remote(failure) }
+      // Nothing is removed for a rename that would fail all the same.
+      guard try await stat(from) != nil, try await stat(to) != nil else { throw .remote(failure) }
       try await command(from, [.remove(try RemotePath(to), mayFail: true), rename])
     }
   }
@@ -75,11 +97,19 @@ struct RemoteFiles: Sendable {
       return
     }
     try await command(url, try RemotePath(url).steps.map { .makeDirectory($0) })
+    // SFTP says the same of a directory that is there and of one that may not be made: look.
+    guard try await isDirectory(directory) else {
+      throw .remote(.accessDenied(path: url.path, reply: "the directory cannot be made"))
+    }
+  }
+
+  /// Whether the URL, taken as a directory, can be listed.
+  func isDirectory(_ url: RequestURL) async throws(TransferError) -> Bool {
     do throws(TransferError) {
-      // SFTP says the same of a directory that is there and of one that may not be made: look.
-      _ = try await perform(directory, .read(from: 0), FactsReceiver())
-    } catch .remote(.missing(let path, _)) {
-      throw .remote(.accessDenied(path: path, reply: "the directory cannot be made"))
+      _ = try await perform(url.namesDirectory ? url : try url.appendingSlash(), .read(from: 0), FactsReceiver())
+      return true
+    } catch .remote {
+      return false
     }
   }
 

@@ -8,6 +8,8 @@ protocol TransferPerformer: Sendable {
   func cancel(_ id: TransferID) async
   /// Lets a transfer go on whose receiver said `.pause`.
   func unpause(_ id: TransferID) async
+  /// Holds a transfer or lets it go on, whatever `TransferID.isHeld` says by now.
+  func adjustHold(_ id: TransferID) async
 }
 
 extension TransferLoop: TransferPerformer {}

@@ -1,23 +1,43 @@
 import FoundationEssentials
 
-/// Collects a body in memory, up to a limit.
+/// Collects a body in memory, up to a limit, and counts the body that is sent.
 ///
 /// `@unchecked Sendable`: touched on the transfer loop's thread while the transfer runs and read after it; the loop's
 /// continuation stands between the two.
 final class DataReceiver: TransferReceiver, @unchecked Sendable {
   private(set) var data = Data()
+  /// Body bytes that libcurl has taken, of how many; a stream has no total before its end. `nil` without a body.
+  private(set) var sent: TransferProgress?
   private let limit: Int
+  private let report: @Sendable (TransferProgress, ProgressDirection) -> Void
+  private var total: Int64?
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, report: @escaping @Sendable (TransferProgress, ProgressDirection) -> Void = { _, _ in }) {
+    self.limit = limit
+    self.report = report
+  }
 
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
     data.removeAll()
+    total = head.contentCoding == nil ? (try? head.contentLength()) ?? nil : nil
     return .takeBody
   }
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     guard data.count + bytes.count <= limit else { throw .response(.bodyTooLarge(limit: limit)) }
     data.append(contentsOf: bytes)
+    report(TransferProgress(completed: Int64(data.count), total: total), .download)
     return .taken
+  }
+
+  /// Whether the request has a body that was not handed over to its end.
+  var isBodyLeft: Bool {
+    guard let sent else { return false }
+    return sent.total.map { sent.completed < $0 } ?? true
+  }
+
+  func didSend(_ progress: TransferProgress) {
+    sent = progress
+    report(progress, .upload)
   }
 }

@@ -1,149 +1,92 @@
-public import FoundationEssentials
-import Synchronization
+import FoundationEssentials
 
 /// A request whose answer is taken piece by piece, as it arrives; serves server-sent events and endless bodies.
 ///
-/// A slow reader slows the server down: no more than `highWater` bytes wait, then the transfer is paused.
-public final class DataStreamRequest: Sendable {
-  let core: RequestCore<TransferError?>
-  private let channel: StreamChannel
+/// A slow reader slows the server down. The answer has one reader: one sequence, or all handlers together. It may be tried
+/// again as long as nobody has seen anything of it. Bodies come as they are sent, without a content coding undone.
+public final class DataStreamRequest: Request {
+  /// A check of the head, before anything of the body is passed on. Called on the transfer loop's thread; must return
+  /// quickly.
+  public typealias Validation = @Sendable (TransferRequest, ResponseHead) -> ValidationResult
 
-  init(core: RequestCore<TransferError?>, channel: StreamChannel) {
+  let core: RequestCore<StreamOutcome>
+  let channel: StreamChannel
+  let handlers: StreamHandlers
+  /// Whether a handler that throws cancels the request.
+  public let automaticallyCancelOnStreamError: Bool
+
+  init(core: RequestCore<StreamOutcome>, channel: StreamChannel, handlers: StreamHandlers, cancelsOnError: Bool) {
     self.core = core
     self.channel = channel
+    self.handlers = handlers
+    automaticallyCancelOnStreamError = cancelsOnError
   }
 
-  public var id: RequestID { core.id }
-  public var state: RequestState { core.requestState }
+  public var control: RequestControl { RequestControl(core: core) }
 
-  @discardableResult public func cancel() -> Self {
-    core.cancel()
-    return self
-  }
+  /// Why the request failed, once it has ended.
+  public var error: TransferError? { core.output?.error }
 
-  /// Starts the request and waits for the response's head.
+  /// Starts the request and waits for the response's head, after redirects and validation. Whoever has seen it sees it for
+  /// good: the request is not tried again afterwards.
   public func responseHead() async throws(TransferError) -> ResponseHead {
     core.resume()
     return try await channel.head().get()
   }
 
-  /// The body's pieces. To be iterated once; leaving the loop cancels the request.
-  public func chunks() -> AsyncThrowingStream<Data, any Error> {
-    core.resume()
-    let guardian = StreamGuardian(core)
-    let channel = channel
-    return AsyncThrowingStream {
-      guardian.touch()
-      return try await withTaskCancellationHandler {
-        try await channel.next().get()
-      } onCancel: {
-        guardian.cancel()
-      }
+  /// How the request ended, when it has.
+  public func completion() async -> StreamCompletion { await core.value().completion }
+
+  // MARK: Validation
+
+  /// Fails the request where the closure says so of the head; nothing of the body is passed on then.
+  @discardableResult public func validate(_ validation: @escaping Validation) -> Self {
+    core.validate(validation)
+    return self
+  }
+
+  /// Fails the request with `.unacceptableStatus` unless the status is one of these.
+  @discardableResult public func validate<Statuses: Sequence & Sendable>(
+    statusCode acceptableStatusCodes: Statuses
+  ) -> Self where Statuses.Element == Int {
+    validate { _, head in ResponseValidation.status(acceptableStatusCodes, head) }
+  }
+
+  /// Fails the request with `.unacceptableContentType` unless the Content-Type is one of these, `*` for any.
+  @discardableResult public func validate<Types: Sequence>(
+    contentType acceptableContentTypes: Types
+  ) -> Self where Types.Element == String {
+    let acceptable = Array(acceptableContentTypes)
+    return validate { _, head in ResponseValidation.contentType(acceptable, head) }
+  }
+
+  /// Accepts 200 to 299, and the content types that the request's Accept names.
+  @discardableResult public func validate() -> Self {
+    validate(statusCode: 200..<300).validate { request, head in
+      ResponseValidation.contentType(ResponseValidation.acceptable(request), head)
     }
   }
 }
 
-/// Cancels the request when the stream that holds it is dropped.
-private final class StreamGuardian: Sendable {
-  private let core: RequestCore<TransferError?>
-  init(_ core: RequestCore<TransferError?>) { self.core = core }
-  func touch() {}
-  func cancel() { core.cancel() }
-  deinit { core.cancel() }
+/// How a stream ended.
+public struct StreamCompletion: Sendable {
+  /// What was sent last, adapted, after redirects; `nil` where nothing was.
+  public var request: TransferRequest?
+  public var response: ResponseHead?
+  public var metrics: [TransferMetrics]
+  /// `nil` where all of it was passed on.
+  public var error: TransferError?
 }
 
-/// What lies between the transfer loop, which fills, and one reader, which empties.
-final class StreamChannel: TransferReceiver, Sendable {
-  /// Bytes that may wait for the reader.
-  static let highWater = 1 << 20
+struct StreamOutcome: RequestOutput {
+  typealias Validation = DataStreamRequest.Validation
 
-  private struct State {
-    var head: Result<ResponseHead, TransferError>?
-    var headWaiters: [CheckedContinuation<Result<ResponseHead, TransferError>, Never>] = []
-    var buffer = Data()
-    var isEnded = false
-    var error: TransferError?
-    var reader: CheckedContinuation<Result<Data?, TransferError>, Never>?
-    var isPaused = false
-  }
+  var request: TransferRequest?
+  var head: ResponseHead?
+  var metrics: [TransferMetrics] = []
+  var error: TransferError?
 
-  private let state = Mutex(State())
-  /// Lets the transfer go on; set before it begins.
-  private let unpause: @Sendable () -> Void
-
-  init(unpause: @escaping @Sendable () -> Void) { self.unpause = unpause }
-
-  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
-    let waiters = state.withLock { state in
-      state.head = .success(head)
-      defer { state.headWaiters = [] }
-      return state.headWaiters
-    }
-    for waiter in waiters { waiter.resume(returning: .success(head)) }
-    return .takeBody
-  }
-
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
-    let (verdict, reader) = state.withLock {
-      state -> (BodyVerdict, CheckedContinuation<Result<Data?, TransferError>, Never>?) in
-      if let reader = state.reader {
-        state.reader = nil
-        return (.taken, reader)
-      }
-      guard state.buffer.count < Self.highWater else {
-        state.isPaused = true
-        return (.pause, nil)
-      }
-      state.buffer.append(contentsOf: bytes)
-      return (.taken, nil)
-    }
-    reader?.resume(returning: .success(Data(bytes)))
-    return verdict
-  }
-
-  func end(_ error: TransferError?) {
-    let (waiters, reader) = state.withLock { state in
-      state.isEnded = true
-      state.error = error
-      let reader = state.reader
-      state.reader = nil
-      defer { state.headWaiters = [] }
-      if state.head == nil { state.head = .failure(error ?? .connection(.broken("no answer"))) }
-      return (state.headWaiters, reader)
-    }
-    for waiter in waiters { waiter.resume(returning: .failure(error ?? .connection(.broken("no answer")))) }
-    reader?.resume(returning: error.map { .failure($0) } ?? .success(nil))
-  }
-
-  func head() async -> Result<ResponseHead, TransferError> {
-    await withCheckedContinuation { continuation in
-      let known = state.withLock { state in
-        if state.head == nil { state.headWaiters.append(continuation) }
-        return state.head
-      }
-      if let known { continuation.resume(returning: known) }
-    }
-  }
-
-  /// The next piece; `nil` at the end.
-  func next() async -> Result<Data?, TransferError> {
-    await withCheckedContinuation { continuation in
-      let (known, mustUnpause) = state.withLock { state -> (Result<Data?, TransferError>?, Bool) in
-        if !state.buffer.isEmpty {
-          let data = state.buffer
-          state.buffer = Data()
-          let wasPaused = state.isPaused
-          state.isPaused = false
-          return (.success(data), wasPaused)
-        }
-        if state.isEnded { return (state.error.map { .failure($0) } ?? .success(nil), false) }
-        state.reader = continuation
-        let wasPaused = state.isPaused
-        state.isPaused = false
-        return (nil, wasPaused)
-      }
-      if let known { continuation.resume(returning: known) }
-      if mustUnpause { unpause() }
-    }
+  var completion: StreamCompletion {
+    StreamCompletion(request: request, response: head, metrics: metrics, error: error)
   }
 }

@@ -1,36 +1,30 @@
+import FoundationEssentials
 import HTTPTypes
 
 /// What a download is to do, decided before its first attempt: a value.
 struct DownloadPlan: Sendable {
   var request: TransferRequest
+  /// Where it goes; with a `chooser`, only what is suggested to that.
   var destination: DownloadDestination
   var options: DownloadOptions
+  /// Decides where it goes when the head is there.
+  var chooser: DownloadRequest.Destination?
   /// The part file's name in the destination's directory.
   var partialName: String
   var expectedDigests: [ExpectedDigest]
   var journal: (any DownloadJournal)?
 
-  /// The name the file gets.
-  /// - Throws: `.destinationExists` where it is taken and may not be replaced.
-  func finalName(for head: ResponseHead, in directory: Directory) throws(TransferError) -> String {
-    let name =
-      destination.isNamedByResponse
-      ? head.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string
-        ?? destination.name
-      : destination.name
-    return try finalName(name, in: directory)
-  }
-
-  /// The name the file gets where no response could name it.
-  func finalName(in directory: Directory) throws(TransferError) -> String {
-    try finalName(destination.name, in: directory)
-  }
-
-  private func finalName(_ name: String, in directory: Directory) throws(TransferError) -> String {
-    if !options.contains(.removePreviousFile), directory.contains(name) {
-      throw .file(.destinationExists(destination.directory + "/" + name))
-    }
-    return name
+  /// Where the file goes, now that its head is there; `nil` for a protocol that has none.
+  /// - Parameter directory: the destination's, or, where a chooser decides, that of the part file.
+  /// - Throws: `.destinationExists` where the name is taken and may not be replaced.
+  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+    let suggestion =
+      chooser != nil || destination.isNamedByResponse
+      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+    let name = suggestion ?? destination.name
+    if let chooser { return try DownloadTarget(chooser(name, head)) }
+    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
+    return try DownloadTarget(directory: directory, name: name, options: options)
   }
 
   /// Whether an encoded body is to be decoded. Identity was asked for, so a server that encodes all the same means
@@ -46,6 +40,42 @@ struct DownloadPlan: Sendable {
       || ["application/gzip", "application/x-gzip", "application/x-tgz", "application/zstd"]
         .contains { type.hasPrefix($0) }
     return isArchive ? nil : true
+  }
+}
+
+/// The directory and the name that a file gets, checked to be free where it has to be.
+struct DownloadTarget: Sendable {
+  let directory: Directory
+  let name: String
+  let options: DownloadOptions
+  /// Directories in which directories were made on the way here, not yet synchronized.
+  private(set) var parents: [String] = []
+
+  init(directory: Directory, name: String, options: DownloadOptions) throws(TransferError) {
+    if !options.contains(.removePreviousFile), directory.contains(name) {
+      throw .file(.destinationExists(directory.path + "/" + name))
+    }
+    self.directory = directory
+    self.name = name
+    self.options = options
+  }
+
+  /// What a download's own closure chose.
+  fileprivate init(_ choice: (destinationURL: URL, options: DownloadOptions)) throws(TransferError) {
+    guard choice.destinationURL.isFileURL else {
+      throw .file(.invalidName(choice.destinationURL.scheme ?? "", reason: "it is no file URL"))
+    }
+    let destination = try DownloadDestination(path: choice.destinationURL.path)
+    let isCreating = choice.options.contains(.createIntermediateDirectories)
+    var parents: [String] = []
+    let directory = try Directory.open(destination.directory, creating: isCreating, parents: &parents)
+    try self.init(directory: directory, name: destination.name, options: choice.options)
+    self.parents = parents
+  }
+
+  /// What was made on the way is on the disk when this returns. Blocks.
+  func synchronizeParents() throws(TransferError) {
+    for parent in parents { try Directory.open(parent, creating: false).synchronize() }
   }
 }
 
@@ -77,7 +107,7 @@ public struct DownloadDestination: Sendable, Equatable {
 }
 
 /// As in Alamofire; what they allow happens atomically, after validation.
-public struct DownloadOptions: OptionSet, Sendable {
+public struct DownloadOptions: OptionSet, Sendable, Codable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }
 

@@ -35,7 +35,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// Body bytes taken, those fetched again included.
   private(set) var received: Int64 = 0
   private(set) var total: Int64?
-  private(set) var finalName: String?
+  /// Where the file goes, once an answer that brings it is there.
+  private(set) var target: DownloadTarget?
   /// Digests of all bytes, where they all passed through here in order.
   private(set) var digests: [DigestAlgorithm: String]?
   private(set) var isAppending = false
@@ -43,10 +44,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   let shared: Mutex<Shared>
 
   private let plan: DownloadPlan
-  private let directory: Directory
+  private let directory: Directory?
   private let question: RangeQuestion
   private let isDecoding: Bool
   private let stored: ResumeData?
+  private let check: @Sendable (ResponseHead) throws(TransferError) -> Void
   private let signal: @Sendable (Bool) -> Void
   private let progressed: @Sendable (Int64, Int64?) -> Void
 
@@ -66,11 +68,13 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   /// - Parameters:
   ///   - part: the part file that holds the bytes the question is about.
+  ///   - check: what the download's user thinks of a head that brings the file.
   ///   - signal: asks for a checkpoint; `true` when the transfer waits for it.
   ///   - progressed: bytes in the file, and the total where known; on the loop's thread.
   init(
-    plan: DownloadPlan, directory: Directory, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
-    part: PartialFile?, signal: @escaping @Sendable (Bool) -> Void,
+    plan: DownloadPlan, directory: Directory?, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
+    part: PartialFile?, check: @escaping @Sendable (ResponseHead) throws(TransferError) -> Void = { _ in },
+    signal: @escaping @Sendable (Bool) -> Void,
     progressed: @escaping @Sendable (Int64, Int64?) -> Void
   ) {
     self.plan = plan
@@ -79,6 +83,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     self.isDecoding = isDecoding
     self.stored = stored
     self.part = part
+    self.check = check
     self.signal = signal
     self.progressed = progressed
     shared = Mutex(Shared(resumeData: stored, part: part, written: question.bytesOnDisk, isRecorded: stored != nil))
@@ -98,7 +103,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       retryAfter: retryAfter)
     switch decision {
     case .append(let overlap, let total):
-      return try beginAppending(overlap: overlap, total: total)
+      return try beginAppending(head, overlap: overlap, total: total)
     case .startOver(let total):
       return try beginOver(head, total: total)
     case .alreadyComplete:
@@ -118,14 +123,18 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// A status that ends the attempt, once its short body has been read past.
   private(set) var refusal: TransferError?
 
-  private func beginAppending(overlap: Int64, total: Int64?) throws(TransferError) -> HeadVerdict {
-    guard part != nil, let stored else { throw .response(.unrequestedPartialContent) }
-    finalName = stored.partialFile.finalName
+  /// - Parameter head: `nil` where the protocol has none.
+  private func beginAppending(
+    _ head: ResponseHead?, overlap: Int64, total: Int64?
+  ) throws(TransferError) -> HeadVerdict {
+    guard let part, let stored else { throw .response(.unrequestedPartialContent) }
+    if let head, !isAccepted(head) { return .dropBody }
+    if plan.chooser != nil { target = try plan.target(for: head, in: nil) }
     offset = question.start
     overlapLeft = overlap
     self.total = total
     isAppending = true
-    try checkSpace(for: total, onDisk: question.bytesOnDisk)
+    try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
     var data = stored
     data.refusals = 0
     // The file was cut to its good bytes: from here on this boot's page cache vouches for it.
@@ -142,21 +151,22 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       ending = .encoded(decode: decode)
       return .stop
     }
+    guard isAccepted(head) else { return .dropBody }
     let declared = DeclaredDigests.of(head)
     // An encoded body is of no version that a Range could be asked of.
     let isResumable = head.contentCoding == nil
     return try beginFile(
-      named: try plan.finalName(for: head, in: directory), isResumable ? Validators(of: head) : Validators(), declared,
-      isResumable: isResumable, total: total)
+      head, isResumable ? Validators(of: head) : Validators(), declared, isResumable: isResumable, total: total)
   }
 
   /// A fresh part file, and the resume data that speaks of it.
   private func beginFile(
-    named name: String, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool, total: Int64?
+    _ head: ResponseHead?, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool, total: Int64?
   ) throws(TransferError) -> HeadVerdict {
-    finalName = name
-    try checkSpace(for: total, onDisk: 0)
-    let part = try PartialFile.create(in: directory, name: plan.partialName)
+    let target = try plan.target(for: head, in: directory)
+    self.target = target
+    try checkSpace(for: total, onDisk: 0, in: target.directory)
+    let part = try PartialFile.create(in: target.directory, name: plan.partialName)
     self.part = part
     self.total = total
     offset = 0
@@ -165,8 +175,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     var data = ResumeData(
       url: plan.request.url.string, validators: validators, totalBytes: total, declaredDigests: declared,
       partialFile: .init(
-        directory: directory.path, name: part.name, identity: part.identity, finalName: name),
+        directory: target.directory.path, name: part.name, identity: part.identity, finalName: target.name),
       checkpointBytes: 0, bootID: BootID.current)
+    if !target.options.isEmpty { data.options = target.options }
     data.refusals = question.isRanged ? (stored?.refusals ?? 0) + 1 : stored?.refusals ?? 0
     shared.withLock { $0 = Shared(resumeData: isResumable ? data : nil, part: part) }
     needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
@@ -176,7 +187,18 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     return .takeBody
   }
 
-  private func checkSpace(for total: Int64?, onDisk: Int64) throws(TransferError) {
+  /// What the user refuses must neither be written nor cost the bytes that are there.
+  private func isAccepted(_ head: ResponseHead) -> Bool {
+    do throws(TransferError) {
+      try check(head)
+      return true
+    } catch {
+      refusal = error
+      return false
+    }
+  }
+
+  private func checkSpace(for total: Int64?, onDisk: Int64, in directory: Directory) throws(TransferError) {
     guard let total, total - onDisk > Self.unrecordedLimit, let free = directory.freeBytes, free < total - onDisk
     else { return }
     throw .file(
@@ -188,11 +210,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict {
     switch ResumeDecision(facts: facts, question: question, stored: stored) {
     case .append(let overlap, let total):
-      return try beginAppending(overlap: overlap, total: total)
+      return try beginAppending(nil, overlap: overlap, total: total)
     case .startOver(let total):
-      return try beginFile(
-        named: try plan.finalName(in: directory), Validators(of: facts), [], isResumable: facts.isResumable,
-        total: total)
+      return try beginFile(nil, Validators(of: facts), [], isResumable: facts.isResumable, total: total)
     case .nextRung(let reason):
       ending = .nextRung(reason: reason)
       return .stop

@@ -145,34 +145,36 @@ final class PartialFile: Sendable {
 
   /// Gives the file its final name. What stood there is whole until then; without `replacing` it stays and this
   /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`.
-  func rename(to finalName: String, replacing: Bool) throws(TransferError) {
+  /// - Parameter target: another directory of the same file system than the part file's; `nil` for the same one.
+  func rename(to finalName: String, in target: Directory? = nil, replacing: Bool) throws(TransferError) {
+    let target = target ?? directory
     // mode 0600 while partial; then what a program of this user would create, or what the replaced file had.
     var mode = FileMode.ordinary
     var status = stat()
-    if replacing, fstatat(directory.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+    if replacing, fstatat(target.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
       guard status.st_mode & S_IFMT != S_IFDIR else {
-        throw .file(.destinationExists(directory.path + "/" + finalName + " (a directory)"))
+        throw .file(.destinationExists(target.path + "/" + finalName + " (a directory)"))
       }
       if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
     }
     fchmod(descriptor, mode)
     let code =
       replacing
-      ? renameat(directory.descriptor, name, directory.descriptor, finalName)
-      : renameWithoutReplacing(to: finalName)
+      ? renameat(directory.descriptor, name, target.descriptor, finalName)
+      : renameWithoutReplacing(to: finalName, in: target)
     guard code == 0 else {
       if errno == EEXIST || errno == EISDIR || errno == ENOTEMPTY {
-        throw .file(.destinationExists(directory.path + "/" + finalName))
+        throw .file(.destinationExists(target.path + "/" + finalName))
       }
       throw .file(.system("cannot rename \(path) to \(finalName)", errno: errno))
     }
   }
 
   /// Where the file system has no RENAME_NOREPLACE (EINVAL: NFS, FUSE), a hard link does the same: it never replaces.
-  private func renameWithoutReplacing(to finalName: String) -> Int32 {
-    let code = linux_rename_no_replace(directory.descriptor, name, directory.descriptor, finalName)
+  private func renameWithoutReplacing(to finalName: String, in target: Directory) -> Int32 {
+    let code = linux_rename_no_replace(directory.descriptor, name, target.descriptor, finalName)
     guard code != 0, errno == EINVAL || errno == ENOSYS else { return code }
-    guard linkat(directory.descriptor, name, directory.descriptor, finalName, 0) == 0 else { return -1 }
+    guard linkat(directory.descriptor, name, target.descriptor, finalName, 0) == 0 else { return -1 }
     unlinkat(directory.descriptor, name, 0)
     return 0
   }
@@ -190,8 +192,18 @@ final class Directory: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Opens it, making what is missing, durable from the top down. Blocks.
   static func open(_ path: String, creating: Bool) throws(TransferError) -> Directory {
-    if creating { try create(path) }
+    var parents: [String] = []
+    let directory = try open(path, creating: creating, parents: &parents)
+    for parent in parents { try open(parent, creating: false).synchronize() }
+    return directory
+  }
+
+  /// Opens it, making what is missing.
+  /// - Parameter parents: gets the directories in which something was made, for somebody who may block to synchronize.
+  static func open(_ path: String, creating: Bool, parents: inout [String]) throws(TransferError) -> Directory {
+    if creating { try create(path, &parents) }
     let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { throw .file(.directoryMissing(path)) }
@@ -200,16 +212,15 @@ final class Directory: Sendable {
     return Directory(path: path, descriptor: descriptor)
   }
 
-  /// Makes what is missing, and makes it durable from the top down.
-  private static func create(_ path: String) throws(TransferError) {
+  private static func create(_ path: String, _ parents: inout [String]) throws(TransferError) {
     var status = stat()
     if stat(path, &status) == 0 { return }
     let parent = path.parentPath
-    if parent != path { try create(parent) }
+    if parent != path { try create(parent, &parents) }
     guard mkdir(path, 0o777) == 0 || errno == EEXIST else {
       throw .file(.system("cannot create the directory \(path)", errno: errno))
     }
-    try open(parent, creating: false).synchronize()
+    parents.append(parent)
   }
 
   /// Names are on the disk when this returns. Blocks.

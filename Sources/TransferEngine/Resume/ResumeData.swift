@@ -20,6 +20,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var refusals = 0
   /// All bytes are there and verified; what is left is the rename.
   public var isVerified = false
+  /// What may be done on the way to the destination, where somebody goes on without naming one.
+  public var options: DownloadOptions?
 
   /// Where the part file is, and which file it is: another one under its name is not ours.
   public struct Location: Sendable, Equatable, Codable {

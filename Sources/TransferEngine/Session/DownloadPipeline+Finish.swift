@@ -1,25 +1,33 @@
+import FoundationEssentials
 import HTTPTypes
 
 /// From the last byte to the file's name: each step durable before the next, so that a crash between any two of them can
 /// be told from what is on the disk.
 extension DownloadPipeline {
-  func finish(_ course: inout Course, _ directory: Directory) async throws(TransferError) -> String {
+  func finish(_ course: inout Course) async throws(TransferError) -> String {
     guard let part = course.part else { throw .connection(.broken("no answer")) }
-    if let head = course.head {
-      do {
-        for validation in validations { try validation(plan.request, head) }
-      } catch {
-        throw .of(.validation, error)
-      }
-    }
     try await verify(&course, part)
-    let finalName = try await bringToDisk(&course, part)
-    let replacing = plan.options.contains(.removePreviousFile)
+    try validate(&course, part)
+    let data = try await bringToDisk(&course, part)
+    let target = course.target
+    let options = target?.options ?? (plan.chooser == nil ? plan.options : data.options ?? [])
+    let directory = target?.directory ?? part.directory
+    let name = data.partialFile.finalName
     try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
-      try part.rename(to: finalName, replacing: replacing)
+      try part.rename(to: name, in: directory, replacing: options.contains(.removePreviousFile))
     }
     course.part = nil
-    return plan.destination.directory + (plan.destination.directory == "/" ? "" : "/") + finalName
+    return directory.path + (directory.path == "/" ? "" : "/") + name
+  }
+
+  /// A whole file that its user refuses is nothing to go on from.
+  private func validate(_ course: inout Course, _ part: PartialFile) throws(TransferError) {
+    guard let request = course.request, let head = course.bodyHead else { return }
+    for case .file(let validation) in core.validations {
+      guard case .failure(let error) = validation(request, head, URL(fileURLWithPath: part.path)) else { continue }
+      course.resumeData = nil
+      throw .of(.validation, error)
+    }
   }
 
   /// The attempt before this one gave the file its name, and could not bring the name to the disk: that is all that is left
@@ -80,7 +88,7 @@ extension DownloadPipeline {
     var request = plan.request
     request.method = .head
     request.headers[.acceptEncoding] = "identity"
-    let response = await session.request(request)
+    let response = await session.exchange(request)
     if Task.isCancelled { throw .cancelled }
     guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
       let length = try? head.contentLength()
@@ -90,7 +98,7 @@ extension DownloadPipeline {
     course.verification = .length
   }
 
-  private func bringToDisk(_ course: inout Course, _ part: PartialFile) async throws(TransferError) -> String {
+  private func bringToDisk(_ course: inout Course, _ part: PartialFile) async throws(TransferError) -> ResumeData {
     do throws(TransferError) {
       try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
     } catch {
@@ -104,12 +112,10 @@ extension DownloadPipeline {
       ?? ResumeData(
         url: plan.request.url.string, validators: Validators(), totalBytes: size,
         partialFile: .init(
-          directory: plan.destination.directory, name: part.name, identity: part.identity,
+          directory: part.directory.path, name: part.name, identity: part.identity,
           finalName: plan.destination.name),
         checkpointBytes: size, bootID: BootID.current)
-    if course.resumeData == nil, let head = course.head {
-      data.partialFile.finalName = try plan.finalName(for: head, in: part.directory)
-    }
+    if let target = course.target { data.partialFile.finalName = target.name }
     data.totalBytes = size
     data.checkpointBytes = size
     data.isVerified = true
@@ -122,21 +128,6 @@ extension DownloadPipeline {
         throw .hook(.journal, error)
       }
     }
-    return data.partialFile.finalName
-  }
-}
-
-extension Session {
-  /// A request of the engine's own, outside any pipeline: no hooks, redirects followed.
-  func request(_ request: TransferRequest) async -> DataResponse {
-    let core = RequestCore<DataResponse>(session: self) { core in
-      await self.performData(request, core, interceptor: nil)
-    }
-    core.resume()
-    return await withTaskCancellationHandler {
-      await core.value()
-    } onCancel: {
-      core.cancel()
-    }
+    return data
   }
 }

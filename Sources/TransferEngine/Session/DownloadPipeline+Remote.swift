@@ -3,7 +3,7 @@ extension DownloadPipeline {
   /// Asks until the file is whole. Going on begins with the last 64 KiB again, which must be those that are there: size and
   /// time are weak signs (http-resume: the ladder's last rung but one).
   func fetchRemote(
-    _ course: inout Course, _ request: TransferRequest, _ directory: Directory
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory?
   ) async throws(TransferError) {
     guard !request.url.namesDirectory else { throw .remote(.isDirectory(path: request.url.path)) }
     guard request.method == .get, request.body == nil else {
@@ -17,6 +17,11 @@ extension DownloadPipeline {
         ending = try await transfer(&course, request, directory, question, false).ending
       } catch .remote(.cannotResume(let reply)) where question.isRanged {
         ending = .nextRung(reason: reply.isEmpty ? "the server cannot begin in the middle" : reply)
+      } catch .connection(.broken(let reason)) where request.url.scheme == "sftp" && course.onDisk == 0 {
+        // OpenSSH opens a directory like a file and fails the first read, without a word of its own.
+        let files = RemoteFiles(session: session, request: request)
+        guard try await files.isDirectory(request.url) else { throw .connection(.broken(reason)) }
+        throw .remote(.isDirectory(path: request.url.path))
       }
       switch ending {
       case .body:

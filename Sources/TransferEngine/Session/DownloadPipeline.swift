@@ -6,13 +6,19 @@ import Synchronization
 /// adapt → ask, rung by rung and hop by hop → compare lengths → validate → verify → record → rename → sync.
 struct DownloadPipeline: Sendable {
   let session: Session
-  let core: RequestCore<DownloadResponse>
-  let plan: DownloadPlan
-  let validations: [Validation]
+  let core: RequestCore<FileResponse>
+  var plan: DownloadPlan
+  /// Describes the request anew for every attempt; where it is `nil`, the plan's is taken.
+  var source: RequestSource?
 
   /// What an attempt knows so far; what of it survives a failure makes the response.
   struct Course {
+    /// What was sent last.
+    var request: TransferRequest?
     var head: ResponseHead?
+    /// The head that came with the file's bytes.
+    var bodyHead: ResponseHead?
+    var target: DownloadTarget?
     var resumeData: ResumeData?
     var metrics: [TransferMetrics] = []
     var resumedFrom: Int64 = 0
@@ -21,17 +27,18 @@ struct DownloadPipeline: Sendable {
     var total: Int64?
     var part: PartialFile?
     var digests: [DigestAlgorithm: String]?
-    var verification = DownloadResponse.Verification.none
+    var verification = DownloadVerification.none
     var origin: String?
   }
 
-  func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> DownloadResponse {
+  func run(from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?) async -> FileResponse {
     var course = Course(resumeData: resumeData)
     var retries = 0
     var furthest: Int64 = 0
+    let began = ContinuousClock.now
     while true {
       do throws(TransferError) {
-        let path = try await attempt(&course, interceptor)
+        let path = try await described().attempt(&course, interceptor)
         session.notify(core.id, .finish)
         return response(course, .success(path))
       } catch {
@@ -46,35 +53,50 @@ struct DownloadPipeline: Sendable {
           await core.waitWhileSuspended()
           if !Task.isCancelled { continue }
         }
-        guard !Task.isCancelled,
-          let next = await session.retryDelay(plan.request, interceptor, dueTo: error, retryCount: retries)
-        else { return failed(course, Task.isCancelled ? .cancelled : error) }
-        switch next {
-        case .failure(let other): return failed(course, other)
-        case .success(let delay):
-          retries += 1
-          session.notify(core.id, .retry(after: delay, dueTo: error))
-          try? await Task.sleep(for: delay)
-          if Task.isCancelled { return failed(course, .cancelled) }
-        }
+        let failure = FailedAttempt(
+          request: course.request ?? plan.request, response: course.head, error: error, retryCount: retries,
+          elapsed: began.duration(to: .now))
+        if let last = await session.wait(toRetry: failure, id: core.id, interceptor) { return failed(course, last) }
+        retries += 1
+        core.willRetry()
       }
     }
   }
 
-  private func failed(_ course: Course, _ error: TransferError) -> DownloadResponse {
+  /// This pipeline with the request as its source describes it now.
+  private func described() throws(TransferError) -> DownloadPipeline {
+    guard let source else { return self }
+    var pipeline = self
+    pipeline.plan.request = try source.request()
+    return pipeline
+  }
+
+  private func failed(_ course: Course, _ error: TransferError) -> FileResponse {
+    var course = course
+    if core.isDiscarding, let data = course.resumeData {
+      PartialFiles.remove(data.partialFile.name, in: data.partialFile.directory)
+      course.resumeData = nil
+    }
     session.notify(core.id, .fail(error))
     return response(course, .failure(error))
   }
 
-  private func response(_ course: Course, _ result: Result<String, TransferError>) -> DownloadResponse {
-    var response = DownloadResponse(
-      head: course.head, result: result, resumeData: course.resumeData, metrics: course.metrics,
-      resumedFrom: course.resumedFrom, bytesReceived: course.received, bytesOnDisk: course.onDisk,
-      totalBytes: course.total)
+  private func response(_ course: Course, _ result: Result<String, TransferError>) -> FileResponse {
+    var response = FileResponse(result: result)
+    response.request = course.request
+    response.head = course.head
+    response.metrics = course.metrics
+    response.resumedFrom = course.resumedFrom
+    response.bytesReceived = course.received
+    response.bytesOnDisk = course.onDisk
+    response.totalBytes = course.total
     response.respondingOrigin = course.origin
-    if case .success = result {
-      response.resumeData = nil
+    switch result {
+    case .success(let path):
+      response.filePath = path
       response.verification = course.verification
+    case .failure:
+      response.resumeData = course.resumeData
     }
     return response
   }
@@ -106,20 +128,9 @@ struct DownloadPipeline: Sendable {
   private func attempt(
     _ course: inout Course, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) -> String {
-    let destination = plan.destination
-    let isCreating = plan.options.contains(.createIntermediateDirectories)
-    let mustBeFree = !destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
-    let resumeData = course.resumeData
-    let (directory, namedSize) = try await BlockingIO.run { () throws(TransferError) in
-      let directory = try Directory.open(destination.directory, creating: isCreating)
-      let size = resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
-      if size == nil, mustBeFree, directory.contains(destination.name) {
-        throw .file(.destinationExists(destination.directory + "/" + destination.name))
-      }
-      return (directory, size)
-    }
-    if let namedSize { return try await finishNamed(&course, directory, size: namedSize) }
-    let request = try await session.adapted(plan.request, interceptor)
+    let (directory, namedSize) = try await openDirectory(course)
+    if let directory, let namedSize { return try await finishNamed(&course, directory, size: namedSize) }
+    let request = try await session.adapted(core.authenticated(plan.request), interceptor)
     try reopenPart(&course, directory)
     course.resumedFrom = course.onDisk
     if !isWhole(course) {
@@ -130,14 +141,36 @@ struct DownloadPipeline: Sendable {
       }
     }
     if Task.isCancelled { throw .cancelled }
-    return try await finish(&course, directory)
+    return try await finish(&course)
+  }
+
+  /// The destination's directory; where that is chosen later, the part file's, if there is one. And the size of the file
+  /// there, where an earlier attempt gave it its name without being able to bring that to the disk.
+  /// - Throws: `.destinationExists` where the name is known to be taken, before anything is asked for.
+  private func openDirectory(
+    _ course: Course
+  ) async throws(TransferError) -> (directory: Directory?, namedSize: Int64?) {
+    var path: String? = plan.destination.directory
+    if plan.chooser != nil { path = course.resumeData?.partialFile.directory }
+    guard let path else { return (nil, nil) }
+    let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
+    let mustBeFree =
+      plan.chooser == nil && !plan.destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
+    let (name, resumeData, isChosen) = (plan.destination.name, course.resumeData, plan.chooser != nil)
+    return try await BlockingIO.run { () throws(TransferError) in
+      let directory = try Directory.open(path, creating: isCreating)
+      let size = isChosen ? nil : resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
+      if size == nil, mustBeFree, directory.contains(name) { throw .file(.destinationExists(path + "/" + name)) }
+      return (directory, size)
+    }
   }
 
   /// Finds the bytes that the resume data speaks of. What cannot be trusted is thrown away.
-  private func reopenPart(_ course: inout Course, _ directory: Directory) throws(TransferError) {
+  private func reopenPart(_ course: inout Course, _ directory: Directory?) throws(TransferError) {
     course.onDisk = 0
+    course.target = nil
     // A part file of which nothing is known is replaced by the new one.
-    guard let data = course.resumeData else { return }
+    guard let data = course.resumeData, let directory else { return }
     guard
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {
@@ -164,7 +197,7 @@ struct DownloadPipeline: Sendable {
 
   /// Asks until the file is whole, or no way of asking is left.
   private func fetch(
-    _ course: inout Course, _ request: TransferRequest, _ directory: Directory
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory?
   ) async throws(TransferError) {
     var ladder = Self.ladder(course)
     var request = request
@@ -211,7 +244,7 @@ struct DownloadPipeline: Sendable {
   /// One question, followed through its redirects. From the user's own URL each time: what it leads to may be signed
   /// for minutes only.
   private func ask(
-    _ course: inout Course, _ request: TransferRequest, _ directory: Directory, question: RangeQuestion,
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory?, question: RangeQuestion,
     isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver.Ending {
     var request = request
@@ -222,7 +255,10 @@ struct DownloadPipeline: Sendable {
       let receiver = try await transfer(&course, request, directory, question, isDecoding)
       if let refusal = receiver.refusal { throw refusal }
       guard case .redirect(let head) = receiver.ending else { return receiver.ending }
-      guard let next = try await session.redirected(request, head, hops: hops, id: core.id) else {
+      guard
+        let next = try await session.redirected(
+          request, head, hops: hops, id: core.id, handler: core.redirectHandler)
+      else {
         throw .response(.unacceptableStatus(head.status, retryAfter: nil))
       }
       request = next
@@ -232,7 +268,7 @@ struct DownloadPipeline: Sendable {
 
   /// One hop: runs the transfer with its checkpoints beside it, and takes over what it left.
   func transfer(
-    _ course: inout Course, _ request: TransferRequest, _ directory: Directory, _ question: RangeQuestion,
+    _ course: inout Course, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
     _ isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver {
     await core.waitWhileSuspended()
@@ -242,22 +278,26 @@ struct DownloadPipeline: Sendable {
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: course.resumeData,
-      part: course.part, signal: { checkpoints.signal(isWaiting: $0) },
+      part: course.part, check: headCheck(request), signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
     course.origin = request.url.origin
-    core.setInterrupt {
+    course.request = request
+    core.setTransfer(hold: {
       id.cancel()
       Task { await loop.cancel(id) }
-    }
-    session.notify(core.id, .send(request))
+    })
+    core.willSend(request)
     var wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
     wire.remote?.operation = .read(from: question.start)
     checkpoints.attach(receiver)
     let outcome = await loop.perform(wire, id: id, receiver: receiver)
     await checkpoints.finish()
-    core.setInterrupt(nil)
+    core.setTransfer(hold: nil)
     receiver.close()
     takeOver(receiver, into: &course)
+    if let target = receiver.target, !target.parents.isEmpty {
+      try await BlockingIO.run { () throws(TransferError) in try target.synchronizeParents() }
+    }
     if let failure = checkpoints.failure { throw failure }
     switch outcome {
     case .cancelled: throw .cancelled
@@ -273,6 +313,16 @@ struct DownloadPipeline: Sendable {
     }
   }
 
+  /// What the user's checks say of a head, for the receiver.
+  private func headCheck(_ request: TransferRequest) -> @Sendable (ResponseHead) throws(TransferError) -> Void {
+    let validations = core.validations
+    return { head throws(TransferError) in
+      for case .head(let validation) in validations {
+        if case .failure(let error) = validation(request, head) { throw .of(.validation, error) }
+      }
+    }
+  }
+
   private func takeOver(_ receiver: DownloadReceiver, into course: inout Course) {
     let shared = receiver.shared.withLock { $0 }
     course.received += receiver.received
@@ -281,6 +331,8 @@ struct DownloadPipeline: Sendable {
       session.notify(core.id, .receiveHead(head))
     }
     guard case .body = receiver.ending else { return }
+    course.bodyHead = receiver.head
+    if let target = receiver.target { course.target = target }
     course.part = shared.part
     course.resumeData = shared.resumeData
     course.onDisk = shared.written

@@ -18,18 +18,34 @@ extension Session {
     return request
   }
 
-  /// Asks the hooks what follows a failure; `nil` delay means no further try.
-  func retryDelay(
-    _ request: TransferRequest, _ interceptor: (any RequestInterceptor)?, dueTo error: TransferError, retryCount: Int
+  /// Asks the hooks what follows a failure, and waits for as long as they say.
+  /// - Returns: the error that the request ends with; `nil` when it is to be tried again.
+  func wait(
+    toRetry failure: FailedAttempt, id: RequestID, _ interceptor: (any RequestInterceptor)?
+  ) async -> TransferError? {
+    if Task.isCancelled { return .cancelled }
+    if failure.error.isCancellation { return failure.error }
+    switch await retryDelay(failure, interceptor) {
+    case nil: return Task.isCancelled ? .cancelled : failure.error
+    case .failure(let other)?: return other
+    case .success(let delay)?:
+      notify(id, .retry(after: delay, dueTo: failure.error))
+      if delay > .zero { try? await Task.sleep(for: delay) }
+      return Task.isCancelled ? .cancelled : nil
+    }
+  }
+
+  /// The first hook that does not say `.doNotRetry` decides; `nil` where none does.
+  private func retryDelay(
+    _ failure: FailedAttempt, _ interceptor: (any RequestInterceptor)?
   ) async -> Result<Duration, TransferError>? {
     for hook in [interceptor, self.interceptor] {
       guard let hook else { continue }
-      switch await hook.retry(request, for: self, dueTo: error, retryCount: retryCount) {
+      switch await hook.retry(failure, for: self) {
       case .retry: return .success(.zero)
       case .retryWithDelay(let delay): return .success(delay)
       case .doNotRetry: continue
-      case .doNotRetryWithError(let other):
-        return .failure(other as? TransferError ?? .hook(.retrier, other))
+      case .doNotRetryWithError(let other): return .failure(.of(.retrier, other))
       }
     }
     return nil
@@ -47,110 +63,57 @@ extension Session {
       unixSocketPath: configuration.unixSocketPath,
       certificateAuthorityFile: configuration.certificateAuthorityFile,
       remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
+    wire.decodingLimit = configuration.decodingLimit
+    // "": every coding that can be undone. libcurl would undo them without a look at their end.
+    if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
+      wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
+    }
     applyTrust(to: &wire, request)
     applyProxy(to: &wire, request)
     return wire
   }
 
+  /// One transfer of a request that is held while the request is suspended: nothing is read or sent, and the connection
+  /// stays.
+  func perform<Output>(
+    _ request: TransferRequest, acceptEncoding: String?, for core: RequestCore<Output>,
+    receiver: any TransferReceiver, begins: (TransferID, any TransferPerformer) -> Void = { _, _ in }
+  ) async throws(TransferError) -> TransferOutcome {
+    let loop = try performer(for: request.url)
+    core.willSend(request)
+    let id = TransferID { [weak core] in core?.requestState == .suspended }
+    // Asked on the loop: of calls that overtake each other, the last one sees how things stand.
+    let adjust: @Sendable () -> Void = { Task { await loop.adjustHold(id) } }
+    core.setTransfer(hold: adjust, release: adjust)
+    begins(id, loop)
+    let wire = wireRequest(request, acceptEncoding: acceptEncoding)
+    let outcome = await loop.perform(wire, id: id, receiver: receiver)
+    core.setTransfer(hold: nil)
+    return outcome
+  }
+
   /// The request that follows a redirect; `nil` when the handler does not want it followed.
+  /// - Parameter keepsBody: a redirect that turns the request into one without its body is an error, unless the handler
+  ///   itself says what is to be sent.
   func redirected(
-    _ request: TransferRequest, _ head: ResponseHead, hops: Int, id: RequestID
+    _ request: TransferRequest, _ head: ResponseHead, hops: Int, id: RequestID, handler: any RedirectHandler,
+    keepsBody: Bool = false
   ) async throws(TransferError) -> TransferRequest? {
     guard hops < RedirectRule.maximumRedirects else {
       throw .redirect(.tooMany(limit: RedirectRule.maximumRedirects))
     }
     let next = try RedirectRule.next(after: request, head: head)
-    notify(id, .redirect(from: request.url, to: next.url))
-    switch await redirectHandler.redirect(next, from: request, response: head) {
-    case .follow: return next
+    switch await handler.redirect(next, from: request, response: head) {
+    case .follow:
+      if keepsBody, next.body == nil, request.body != nil {
+        throw .redirect(.dropsBody(status: head.status, to: next.url.origin))
+      }
+      notify(id, .redirect(from: request.url, to: next.url))
+      return next
     case .doNotFollow: return nil
-    case .modify(let other): return other
+    case .modify(let other):
+      notify(id, .redirect(from: request.url, to: other.url))
+      return other
     }
-  }
-
-  func performData(
-    _ original: TransferRequest, _ core: RequestCore<DataResponse>, interceptor: (any RequestInterceptor)?
-  ) async -> DataResponse {
-    var retries = 0
-    while true {
-      var response = await dataAttempt(original, core, interceptor)
-      guard let error = response.error else {
-        notify(core.id, .finish)
-        return response
-      }
-      if !Task.isCancelled,
-        let next = await retryDelay(original, interceptor, dueTo: error, retryCount: retries)
-      {
-        switch next {
-        case .success(let delay):
-          retries += 1
-          notify(core.id, .retry(after: delay, dueTo: error))
-          try? await Task.sleep(for: delay)
-          if !Task.isCancelled { continue }
-          response.error = .cancelled
-        case .failure(let other): response.error = other
-        }
-      }
-      notify(core.id, .fail(response.error ?? error))
-      return response
-    }
-  }
-
-  private func dataAttempt(
-    _ original: TransferRequest, _ core: RequestCore<DataResponse>, _ interceptor: (any RequestInterceptor)?
-  ) async -> DataResponse {
-    var metrics: [TransferMetrics] = []
-    do throws(TransferError) {
-      var request = try await adapted(original, interceptor)
-      var hops = 0
-      while true {
-        await core.waitWhileSuspended()
-        let receiver = DataReceiver(limit: configuration.maximumBodyBytes)
-        notify(core.id, .send(request))
-        // "": every coding that libcurl can undo.
-        let outcome = await (try performer(for: request.url)).perform(
-          wireRequest(request, acceptEncoding: ""), id: TransferID(), receiver: receiver)
-        switch outcome {
-        case .cancelled: throw .cancelled
-        case .failed(let error, let head, let cost):
-          metrics.append(cost)
-          return DataResponse(head: head, data: receiver.data, error: error, metrics: metrics)
-        case .finished(let head, let cost):
-          metrics.append(cost)
-          notify(core.id, .gatherMetrics(cost))
-          if let head, head.isRedirect, head.headers[.location] != nil,
-            let next = try await redirected(request, head, hops: hops, id: core.id)
-          {
-            request = next
-            hops += 1
-            continue
-          }
-          return DataResponse(head: head, data: receiver.data, error: nil, metrics: metrics)
-        }
-      }
-    } catch {
-      return DataResponse(head: nil, data: .init(), error: error, metrics: metrics)
-    }
-  }
-
-  func performStream(
-    _ original: TransferRequest, _ core: RequestCore<TransferError?>, channel: StreamChannel, transferID: TransferID
-  ) async -> TransferError? {
-    var failure: TransferError?
-    do throws(TransferError) {
-      let request = try await adapted(original, nil)
-      notify(core.id, .send(request))
-      let loop = try performer(for: request.url)
-      switch await loop.perform(wireRequest(request), id: transferID, receiver: channel) {
-      case .cancelled: failure = .cancelled
-      case .failed(let error, _, _): failure = error
-      case .finished: failure = nil
-      }
-    } catch {
-      failure = error
-    }
-    channel.end(failure)
-    notify(core.id, failure.map { .fail($0) } ?? .finish)
-    return failure
   }
 }

@@ -11,14 +11,16 @@ public struct SessionConfiguration: Sendable {
   public var maximumIdleConnections = 64
   /// A larger body of a `DataRequest` is an error.
   public var maximumBodyBytes = 64 << 20
-  /// Requests begin when their outcome is first asked for, without `resume()`.
-  public var startsRequestsImmediately = true
+  /// Requests begin when their outcome is first asked for, by a handler or by `await`, without `resume()`.
+  public var startRequestsImmediately = true
   /// All requests go through this Unix socket, whatever host their URL names (`CURLOPT_UNIX_SOCKET_PATH(3)`).
   public var unixSocketPath: String?
   /// A PEM bundle instead of the system's roots.
   public var certificateAuthorityFile: String?
   /// `nil`: none. The environment's proxies are used only where they are asked for: `.environment()`.
   public var proxy: ProxyConfiguration?
+  /// How far a decoded body may outgrow what came over the wire.
+  public var decodingLimit = DecodingLimit()
   /// No older TLS is spoken, to proxies neither.
   public var minimumTLSVersion = TLSVersion.v1_2
   /// Client certificates, each for one origin.

@@ -2,7 +2,10 @@ public import FoundationEssentials
 import Synchronization
 
 /// An upload of a file. A handle: cheap to copy, safe from any thread.
-public final class FileUploadRequest: Sendable {
+///
+/// `suspend()` ends what is being sent; `resume()` goes on from what the server has, where the protocol can, and else sends
+/// all again. `cancel()` leaves what the server has there until `Session.abandon`; the response carries the ledger.
+public final class FileUploadRequest: Request {
   let core: RequestCore<FileUploadResponse>
   private let board: UploadProgressBoard
 
@@ -11,32 +14,13 @@ public final class FileUploadRequest: Sendable {
     self.board = board
   }
 
-  public var id: RequestID { core.id }
-  public var state: RequestState { core.requestState }
+  public var control: RequestControl { RequestControl(core: core) }
+
   /// Bytes of the source, not of what went over the wire.
   public var progress: UploadProgress { board.progress }
 
   /// What is needed to go on later; there after a failure or a cancel that left something to go on from.
   public var ledger: Data? { core.output?.ledger?.encoded() }
-
-  /// Starts, or goes on after `suspend()`.
-  @discardableResult public func resume() -> Self {
-    core.resume()
-    return self
-  }
-
-  /// Stops what is being sent; `resume()` goes on from what the server has, where the protocol can.
-  @discardableResult public func suspend() -> Self {
-    core.suspend()
-    return self
-  }
-
-  /// A request, not an outcome: an upload that finishes at this moment stays finished. `response()` then fails with
-  /// `.cancelled` and carries the ledger; what the server has stays there until `Session.abandon`.
-  @discardableResult public func cancel() -> Self {
-    core.cancel()
-    return self
-  }
 
   /// Called on the transfer loop's thread for every piece that is taken for sending; must return quickly.
   @discardableResult public func uploadProgress(
@@ -115,4 +99,8 @@ public struct FileUploadResponse: Sendable {
   public var error: TransferError? {
     if case .failure(let error) = result { error } else { nil }
   }
+}
+
+extension FileUploadResponse: RequestOutput {
+  typealias Validation = Never
 }

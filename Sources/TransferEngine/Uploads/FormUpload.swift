@@ -19,6 +19,7 @@ extension FormOptions {
         // The form looked at the name, the attempt has the file open: they have to be the same.
         guard range == 0..<source.size else { throw .source(.changed(source.path)) }
         pieces.append(.file(source, range))
+      case .kept: preconditionFailure("this form is made above, without streams")
       }
     }
     request.headers[.contentType] = form.contentType

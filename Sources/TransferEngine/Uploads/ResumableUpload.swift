@@ -192,7 +192,7 @@ struct ResumableUpload: UploadWay {
         try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged)
       }
     }
-    throw .upload(.refused(code: "no progress", message: "the server's offset stays at \(offset)", isTransient: true))
+    throw .upload(.stuck(at: offset))
   }
 
   private func smaller(_ head: ResponseHead, than size: Int64) throws(TransferError) -> Int64 {

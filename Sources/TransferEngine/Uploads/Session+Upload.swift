@@ -13,7 +13,11 @@ extension Session {
     let shown = UploadProgressBoard()
     let core = RequestCore<FileUploadResponse>(session: self) { core in
       await UploadPipeline(
-        session: self, core: core, upload: upload, journal: journal, board: UploadBoard { shown.show($0) }
+        session: self, core: core, upload: upload, journal: journal,
+        board: UploadBoard { progress in
+          shown.show(progress)
+          core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
+        }
       ).run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor)
     }
     return FileUploadRequest(core: core, board: shown)
@@ -40,10 +44,16 @@ extension Session {
   /// The way that an upload has taken, whatever it would take now.
   private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
     switch progress {
-    case .posting, .s3, .temporary: PlainUpload(form: nil)
+    case .posting: PlainUpload(form: nil)
+    case .temporary: upload.request.url.isHTTP ? WebDAVUpload() : RemoteFileUpload()
+    case .s3: s3(upload)
     case .resumable: ResumableUpload()
     case .tus: tus(upload)
     }
+  }
+
+  private func s3(_ upload: FileUpload) -> S3Upload {
+    if case .s3(let options) = upload.protocol { S3Upload(options: options) } else { S3Upload(options: S3Options()) }
   }
 
   private func tus(_ upload: FileUpload) -> TusUpload {
@@ -64,8 +74,9 @@ extension Session {
     case .tus: return tus(upload)
     case .form(let options): return PlainUpload(form: options)
     case .resumable: return ResumableUpload()
-    case .s3, .webDAV, .remoteFile:
-      throw .upload(.unsupported("this protocol is not there"))
+    case .s3: return s3(upload)
+    case .webDAV: return WebDAVUpload()
+    case .remoteFile: return RemoteFileUpload()
     }
   }
 
@@ -73,6 +84,8 @@ extension Session {
   private func automaticWay(
     _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire
   ) async throws(TransferError) -> any UploadWay {
+    if request.url.scheme == "s3" { return s3(upload) }
+    guard request.url.isHTTP else { return RemoteFileUpload() }
     var question = request
     if let collection = upload.collection { question.url = collection }
     let server = try await wire.server(at: question, remembering: upload.serverKey)

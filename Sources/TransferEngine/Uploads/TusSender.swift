@@ -97,8 +97,7 @@ struct TusSender: Sendable {
         attempt.wire.session.uploadMemory.limit(chunkTo: smaller, at: memoryKey)
       }
       if failures >= Self.patience {
-        throw .upload(
-          .refused(code: "no progress", message: "the server's offset stays at \(offset)", isTransient: true))
+        throw .upload(.stuck(at: offset))
       }
     }
   }

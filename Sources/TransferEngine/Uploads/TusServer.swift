@@ -29,7 +29,7 @@ struct TusServer: Sendable, Equatable {
 /// The fields of tus requests (tus.io/protocols/resumable-upload).
 enum TusFields {
   /// `Upload-Metadata`: keys and base64 values. Keys that hold blanks or commas have no way to be sent.
-  static func metadata(_ options: TusOptions, source: UploadSource) -> String {
+  static func metadata(_ options: TusOptions, source: OpenSource) -> String {
     var values = options.metadata
     if values["filename"] == nil { values["filename"] = source.name }
     if values["filetype"] == nil { values["filetype"] = MediaTypeTable.mediaType(forFileName: source.name) }

@@ -15,7 +15,7 @@ struct UploadAttempt: Sendable {
   let upload: FileUpload
   /// Adapted.
   let request: TransferRequest
-  let source: UploadSource
+  let source: OpenSource
   let wire: UploadWire
   let ledger: LedgerKeeper
   let board: UploadBoard

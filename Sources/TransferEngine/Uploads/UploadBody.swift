@@ -7,7 +7,7 @@ import Synchronization
 struct UploadBody: Sendable {
   enum Piece: Sendable {
     case bytes(Data)
-    case file(UploadSource, Range<Int64>)
+    case file(OpenSource, Range<Int64>)
 
     var size: Int64 {
       switch self {
@@ -80,7 +80,7 @@ final class UploadGate: Sendable {
 /// byte is sent, the file is compared, so that a changed one never arrives whole.
 final class UploadBodyReader: BodyReading {
   private let body: UploadBody
-  private var position: Int64 = 0
+  private(set) var position: Int64 = 0
 
   init(_ body: UploadBody) { self.body = body }
 

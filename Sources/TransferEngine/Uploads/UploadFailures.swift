@@ -18,11 +18,13 @@ extension TransferError {
     /// The server holds another number of bytes than the file has.
     case lengthDiffers(expected: Int64, actual: Int64)
     /// What the server said in its own words.
-    case refused(code: String, message: String, isTransient: Bool)
+    case refused(code: String, message: String, status: Int?, retryAfter: Duration?, isTransient: Bool)
     /// The server does not speak the protocol, or not enough of it.
     case unsupported(String)
     /// The server has forgotten an upload that was begun; only a new one helps.
     case gone
+    /// The server takes bytes, or says so, and its offset does not move.
+    case stuck(at: Int64)
     /// There are no credentials, or they cannot be had.
     case credentials(String)
   }
@@ -36,8 +38,8 @@ extension TransferError.UploadFailure {
   var isTransient: Bool {
     switch self {
     case .outcomeUnknown, .lengthDiffers, .unsupported, .credentials: false
-    case .answeredEarly, .gone: true
-    case .refused(_, _, let isTransient): isTransient
+    case .answeredEarly, .gone, .stuck: true
+    case .refused(_, _, _, _, let isTransient): isTransient
     }
   }
 }
@@ -62,8 +64,10 @@ extension TransferError.UploadFailure: CustomStringConvertible {
       "the server answered with success after \(sent) of \(total) bytes"
     case .lengthDiffers(let expected, let actual):
       "the server holds \(actual) bytes, the file has \(expected)"
-    case .refused(let code, let message, _): message.isEmpty ? "the server answered \(code)" : "\(code): \(message)"
+    case .refused(let code, let message, _, _, _):
+      message.isEmpty ? "the server answered \(code)" : "the server answered \(code): \(message)"
     case .unsupported(let reason): "the server cannot take the upload this way: \(reason)"
+    case .stuck(let offset): "the server's offset stays at \(offset), whatever is sent"
     case .gone: "the server has forgotten the upload that was begun"
     case .credentials(let reason): "cannot get credentials: \(reason)"
     }

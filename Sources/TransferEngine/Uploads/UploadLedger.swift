@@ -87,6 +87,8 @@ struct S3Progress: Sendable, Equatable, Codable {
   /// Where it was begun: `https://host/bucket/key`.
   var object: String
   var partSize: Int64
+  /// The ETag that the whole object will have; there once its parts were asked to be put together.
+  var completing: String?
 }
 
 /// Keeps an upload's ledger durable while it runs. Called from Swift's threads, one call at a time for one upload.

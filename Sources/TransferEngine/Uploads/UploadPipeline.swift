@@ -25,6 +25,7 @@ struct UploadPipeline: Sendable {
     let wire = UploadWire(session: session, id: core.id, pause: { await core.waitWhileSuspended() })
     var retries = 0
     var furthest: Int64 = 0
+    let start = ContinuousClock.now
     while true {
       do throws(TransferError) {
         try await attempt(&course, wire, interceptor)
@@ -45,18 +46,14 @@ struct UploadPipeline: Sendable {
           retries = 0
           furthest = acknowledged
         }
-        let failure = Task.isCancelled ? .cancelled : explained(error, course)
-        guard !Task.isCancelled,
-          let next = await session.retryDelay(upload.request, interceptor, dueTo: failure, retryCount: retries)
-        else { return failed(course, wire, failure) }
-        switch next {
-        case .failure(let other): return failed(course, wire, other)
-        case .success(let delay):
-          retries += 1
-          session.notify(core.id, .retry(after: delay, dueTo: failure))
-          try? await Task.sleep(for: delay)
-          if Task.isCancelled { return failed(course, wire, .cancelled) }
+        let failure = FailedAttempt(
+          request: upload.request, response: wire.head, error: explained(error), retryCount: retries,
+          elapsed: start.duration(to: .now))
+        if let final = await session.wait(toRetry: failure, id: core.id, interceptor) {
+          return failed(course, wire, final)
         }
+        retries += 1
+        core.willRetry()
       }
     }
   }
@@ -97,7 +94,7 @@ struct UploadPipeline: Sendable {
     return course.restarts <= Self.maximumRestarts
   }
 
-  private func explained(_ error: TransferError, _ course: Course) -> TransferError {
+  private func explained(_ error: TransferError) -> TransferError {
     guard case .source(.changed(let path)) = error, upload.onChange == .restart else { return error }
     return .source(.keepsChanging(path))
   }
@@ -110,7 +107,7 @@ struct UploadPipeline: Sendable {
     await core.waitWhileSuspended()
     if Task.isCancelled { throw .cancelled }
     let path = upload.source
-    let source = try await BlockingIO.run { () throws(TransferError) in try UploadSource(path: path) }
+    let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path) }
     if let ledger = course.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
     course.source = source.identity
     let request = try await session.adapted(upload.request, interceptor)
@@ -120,8 +117,8 @@ struct UploadPipeline: Sendable {
     }
     let keeper = LedgerKeeper(course.ledger, journal: journal)
     board.start(total: source.size, acknowledged: course.ledger?.acknowledged ?? 0)
-    core.setInterrupt { wire.interrupt() }
-    defer { core.setInterrupt(nil) }
+    core.setTransfer(hold: { wire.interrupt() })
+    defer { core.setTransfer(hold: nil) }
     let attempt = UploadAttempt(
       upload: upload, request: request, source: source, wire: wire, ledger: keeper, board: board)
     let way = try await session.way(of: upload, request, wire)

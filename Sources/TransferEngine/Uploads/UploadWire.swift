@@ -117,15 +117,14 @@ final class UploadWire: Sendable {
   struct Manner: Sendable {
     /// libcurl must not send it a second time by itself, on another connection.
     var isOnce = false
+    /// 307 and 308 lead on; a signed request has to be signed anew for another place, and does without.
+    var followsRedirects = true
     /// Called on the transfer loop's thread for every 1xx answer.
     var interim: (@Sendable (ResponseHead) -> Void)?
     var maximumInterims = 200
     /// Told before the transfer begins, so that it can be unpaused.
     var willStart: (@Sendable (TransferID) -> Void)?
   }
-
-  /// Bodies longer than this are asked for first (curl's own threshold for `Expect: 100-continue`).
-  static let expectThreshold: Int64 = 1 << 20
 
   /// Sends a request and follows 307 and 308 (RFC 9110 §15.4.8), for these alone keep the method and the body.
   /// - Throws: `.cancelled`, `.redirect`.
@@ -138,14 +137,19 @@ final class UploadWire: Sendable {
     while true {
       await pause()
       let answer = try await transfer(request, body, manner)
-      guard answer.failure == nil, let head = answer.head, head.isRedirect else { return answer }
+      guard manner.followsRedirects, answer.failure == nil, let head = answer.head, head.isRedirect else {
+        return answer
+      }
       guard head.status == 307 || head.status == 308 || request.method == .head || request.method == .get else {
         throw .redirect(
           .refused(
             to: head.headers[.location].flatMap { try? request.url.resolving($0).origin } ?? "another place",
             reason: "a \(head.status) says nothing of sending the file there"))
       }
-      guard let next = try await session.redirected(request, head, hops: hops, id: id) else { return answer }
+      guard
+        let next = try await session.redirected(
+          request, head, hops: hops, id: id, handler: session.redirectHandler)
+      else { return answer }
       request = next
       hops += 1
     }
@@ -165,7 +169,6 @@ final class UploadWire: Sendable {
     session.notify(id, .send(request))
     var wire = session.wireRequest(request)
     wire.upload = body
-    wire.expectsContinue = (body?.size ?? 0) > Self.expectThreshold
     wire.needsFreshConnection = manner.isOnce
     wire.maximumInterimResponses = manner.maximumInterims
     let receiver = UploadReceiver(interim: manner.interim)
@@ -178,6 +181,31 @@ final class UploadWire: Sendable {
     case .finished(let head, let metrics):
       return answer(receiver, head, metrics, body, nil)
     }
+  }
+
+  /// Runs a transfer of another kind under an identifier that `interrupt()` knows.
+  func track<Value: Sendable>(
+    _ work: (TransferID) async throws(TransferError) -> Value
+  ) async throws(TransferError) -> Value {
+    await pause()
+    let transferID = TransferID()
+    let isInterrupted = state.withLock { state in
+      if !state.isInterrupted { state.running.insert(transferID) }
+      return state.isInterrupted
+    }
+    guard !isInterrupted else { throw .cancelled }
+    defer { state.withLock { _ = $0.running.remove(transferID) } }
+    return try await work(transferID)
+  }
+
+  /// What such a transfer cost.
+  func add(_ metrics: TransferMetrics, origin: String) {
+    state.withLock { state in
+      state.metrics.append(metrics)
+      state.bytesSent += metrics.bytesSent
+      state.origin = origin
+    }
+    session.notify(id, .gatherMetrics(metrics))
   }
 
   private func answer(

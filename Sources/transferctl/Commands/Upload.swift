@@ -83,10 +83,13 @@ struct Upload: AsyncParsableCommand {
     try Output.standard.requireOpen()
     let connection = try daemon.connection()
     let client = try await connection.open()
+    // What happens from here on is all that can happen to jobs that do not exist yet; what becomes of their files is asked for.
+    let isTold = wait && lines.count > Waiter.describedJobs && plan.options.onSuccess == .keep && manifest == nil
+    let beginning = isTold ? try await client.stats().lastEvent : nil
     let outcome =
       lines.count == 1 && paths.count == 1
       ? try await Submission.one(lines, client) : try await Submission.many(lines, client)
-    try await finish(outcome, lines.faults.first?.status, connection, client)
+    try await finish(outcome, lines.faults.first?.status, connection, client, beginning: beginning)
   }
 
   private func lines(_ plan: UploadPlan, _ resolver: PathResolver) throws -> JobLines {
@@ -107,7 +110,8 @@ struct Upload: AsyncParsableCommand {
 
   /// - Parameter fault: of files that could not be added.
   func finish(
-    _ outcome: Submission, _ fault: ExitStatus?, _ connection: Connection, _ client: ControlClient
+    _ outcome: Submission, _ fault: ExitStatus?, _ connection: Connection, _ client: ControlClient,
+    beginning: Int64? = nil
   ) async throws {
     if retryFailed, !outcome.spoiled.isEmpty {
       let retried = try await client.apply(.retry, to: .ids(SelectorOptions.unique(outcome.spoiled)))
@@ -115,8 +119,10 @@ struct Upload: AsyncParsableCommand {
     }
     let failure = fault ?? outcome.failure
     if wait, !outcome.ids.isEmpty {
-      let end = try await Waiter(.ids(SelectorOptions.unique(outcome.ids)), connection: connection)
-        .run(from: client, timeout: timeout?.duration)
+      let end = try await Waiter(
+        .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
+        beginning: outcome.hasExisting ? nil : beginning
+      ).run(from: client, timeout: timeout?.duration)
       if end == .timedOut || failure == nil, end != .done { throw CommandFailure(end) }
     }
     if let failure { throw CommandFailure(failure) }

@@ -3,9 +3,9 @@ import TransferAPI
 /// Quick checks before anything is sent; the daemon repeats them all. Messages say what is wrong and what to do.
 enum Syntax {
   /// What downloads come from.
-  static let downloadSchemes = ["http", "https"]
+  static let downloadSchemes = ["http", "https", "ftp", "ftpes", "ftps", "sftp", "scp"]
   /// What files are brought to.
-  static let uploadSchemes = ["http", "https", "s3", "ftp", "ftps", "sftp", "scp"]
+  static let uploadSchemes = ["http", "https", "s3", "ftp", "ftpes", "ftps", "sftp", "scp"]
 
   static func check(url: String, schemes: [String] = downloadSchemes) throws(WireError) {
     if let scalar = url.unicodeScalars.first(where: { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) }) {

@@ -22,9 +22,7 @@ struct UploadPlan: Sendable {
     }
     let sample = UploadedFile(
       path: "/a/name", relativePath: "name", size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0)
-    if let target, target.isConstant, !target.url(for: sample).hasSuffix("/name"),
-      !target.url(for: sample).contains("/name?")
-    {
+    if let target, target.isConstant, target.collection(for: sample) == nil, options.replacesTarget {
       throw CommandFailure(.usage, "all files would get the same URL; end --to with a slash or put {name} into it")
     }
   }
@@ -40,16 +38,24 @@ struct UploadPlan: Sendable {
     result.source = file.path
     result.upload = merged(given.upload, names)
     result.fill(from: job) { !names.contains($0) }
+    let template: UploadTemplate
     if let destination = given.destination, !destination.isEmpty {
-      result.destination = try UploadTemplate(parsing: destination).url(for: file, keepingPaths: keepsPaths)
+      template = try UploadTemplate(parsing: destination)
     } else {
       guard let target else { throw WireError("it names no destination, and there is no --to") }
-      result.destination = target.url(for: file, keepingPaths: keepsPaths)
+      template = target
     }
+    let ending: UploadTemplate.Ending = result.upload.uploadProtocol == .form ? .none : keepsPaths ? .path : .name
+    result.destination = template.url(for: file, ending: ending)
+    if !names.contains("collection"), mayBeTus(result) { result.upload.collection = template.collection(for: file) }
     try Syntax.check(url: result.destination ?? "", schemes: Syntax.uploadSchemes)
     if !names.contains("key") { result.key = key?.expanded(for: file) }
     for (name, value) in result.headers { try Syntax.check(header: name, value: value) }
     return result
+  }
+
+  private func mayBeTus(_ job: NewJob) -> Bool {
+    [.auto, .tus].contains(job.upload.uploadProtocol) && job.destination?.lowercased().hasPrefix("http") ?? false
   }
 
   private func merged(_ own: UploadOptions, _ names: Set<String>) -> UploadOptions {

@@ -24,9 +24,13 @@ struct ConfigurationKey: Sendable {
     word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
-    command("hooks.onComplete") { $0.hooks.onComplete = $1 },
-    command("hooks.onFailure") { $0.hooks.onFailure = $1 },
-    duration("hooks.timeout") { $0.hooks.timeout = $1 },
+    word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
+    text("sshKnownHosts", "the path of a known-hosts file") { $0.remote.ssh.knownHostsFiles = [$1] },
+    file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
+    word("ftpSecurity", RemoteAccess.FTPWord.allCases) { $0.remote.ftpSecurity = $1.security },
+    command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
+    command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
+    duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
   ]
 
   static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }

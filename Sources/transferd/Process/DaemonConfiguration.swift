@@ -13,8 +13,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
-  /// Commands that are told of a job's end.
-  var hooks = HookConfiguration()
+  /// SSH keys and known hosts, TLS of FTP.
+  var remote = RemoteAccess()
 
   /// What stands on the command line.
   struct Flags: Equatable, Sendable {

@@ -44,11 +44,13 @@ struct DaemonProcess: Sendable {
     var sessionConfiguration = SessionConfiguration()
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
     sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
+    sessionConfiguration.ssh = configuration.remote.ssh
+    sessionConfiguration.ftpSecurity = configuration.remote.ftpSecurity
     let session = Session(configuration: sessionConfiguration)
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
       stateDirectory: state)
-    let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.hooks, logger: logger)
+    let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     let scheduler = Scheduler(
       store: store, limits: configuration.limits,
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
@@ -64,7 +66,7 @@ struct DaemonProcess: Sendable {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
       await scheduler.setLimits(fresh.limits)
       history.keep(days: fresh.historyDays)
-      await aftermath.setHooks(fresh.hooks)
+      await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
     }
     let daemon = DaemonFace(

@@ -32,7 +32,7 @@ struct AttemptVerdict {
     retryLimit: .max, exponentialBackoffBase: 2, exponentialBackoffScale: 2, maximumDelay: .seconds(30))
 
   init(
-    _ response: DownloadResponse, of record: JobRecord, stop: StopReason?, now: Date,
+    _ response: FileResponse, of record: JobRecord, stop: StopReason?, now: Date,
     using generator: inout some RandomNumberGenerator
   ) {
     settlement = Settlement(
@@ -124,7 +124,7 @@ extension TransferError {
 }
 
 extension AttemptEnd {
-  init(_ response: DownloadResponse) {
+  init(_ response: FileResponse) {
     self.init()
     resumedFrom = response.resumedFrom
     bytesReceived = response.bytesReceived

@@ -24,13 +24,13 @@ extension JobFailure {
 
   private static func code(of error: TransferError) -> Code {
     switch error {
-    case .invalidURL, .hook, .transport, .parameters, .multipart, .serialization: .internal
+    case .invalidURL, .hook, .transport, .parameters, .multipart, .serialization, .body, .invalidResumeData: .internal
     case .unsupportedScheme: .unsupportedProtocol
     case .cancelled: .cancelled
     case .connection(let failure): code(of: failure)
     case .response(let failure): code(of: failure)
     case .redirect(.tooMany): .tooManyRedirects
-    case .redirect(.refused): .redirectRefused
+    case .redirect(.refused), .redirect(.dropsBody): .redirectRefused
     case .redirect(.missingLocation(let status)): .http(status)
     case .file(let failure): code(of: failure)
     case .source(let failure): code(of: failure)
@@ -70,7 +70,8 @@ extension JobFailure {
     case .unacceptableStatus(let status, _): .http(status)
     case .truncated: .truncated
     case .unrequestedPartialContent: .http(206)
-    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .undecodable, .malformed: .protocolError
+    case .invalidContentLength, .headTooLarge, .bodyTooLarge, .undecodable, .malformed, .unacceptableContentType:
+      .protocolError
     }
   }
 
@@ -84,7 +85,8 @@ extension JobFailure {
   private static func code(of failure: TransferError.UploadFailure) -> Code {
     switch failure {
     case .outcomeUnknown: .outcomeUnknown
-    case .answeredEarly, .refused, .gone: .protocolError
+    case .refused(_, _, let status?, _, _): .http(status)
+    case .answeredEarly, .refused, .gone, .stuck: .protocolError
     case .lengthDiffers: .truncated
     case .unsupported: .unsupportedProtocol
     case .credentials: .credentials

@@ -31,7 +31,8 @@ struct JobRunner: Sendable {
 
   /// What both kinds have in common.
   static func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
-    var request = TransferRequest(url: try RequestURL(spec.url))
+    var request = TransferRequest(
+      url: spec.kind == .upload ? try RequestURL(uploadTarget: spec.url) : try RequestURL(spec.url))
     for (name, value) in spec.headers {
       guard let name = HTTPField.Name(name) else { continue }
       request.headers[name] = value

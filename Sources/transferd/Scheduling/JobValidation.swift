@@ -10,6 +10,7 @@ struct JobValidation {
   /// Who asks.
   var caller = Caller.owner
 
+  /// What a job may name. The engine knows more.
   static let priorities = -1000...1000
   static let maximumTextBytes = 1024
   /// Linux's PATH_MAX, less the part file's longer name.
@@ -35,7 +36,7 @@ struct JobValidation {
 
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
-    let url = try Self.url(job.source)
+    let url = try Self.downloadURL(job.source)
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       url: url.string, origin: url.origin, destination: destination,
@@ -74,11 +75,30 @@ struct JobValidation {
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
+    let url: RequestURL
     do {
-      return try RequestURL(text)
+      url = try RequestURL(text)
     } catch {
       throw Problem(.invalid, error.description)
     }
+    // The engine can; but whoever may add a job need not be allowed to read the daemon's files, or write over them.
+    guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
+    return url
+  }
+
+  /// What may be downloaded. Not `file:`: whoever may add a job need not be who may read what the daemon can.
+  static let downloadSchemes: Set<String> = ["http", "https", "ftp", "ftpes", "ftps", "sftp", "scp"]
+
+  static func downloadURL(_ text: String) throws(Problem) -> RequestURL {
+    let url = try url(text)
+    guard downloadSchemes.contains(url.scheme) else {
+      throw Problem(
+        .invalid, "\(url.scheme): URLs are not downloaded; use \(downloadSchemes.sorted().joined(separator: ", "))")
+    }
+    guard url.isHTTP || !url.namesDirectory else {
+      throw Problem(.invalid, "the URL \(shown(url.string)) names a directory; only files are downloaded")
+    }
+    return url
   }
 
   /// The absolute path, or a directory with a trailing slash where the response names the file.

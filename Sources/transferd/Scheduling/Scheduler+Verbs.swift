@@ -114,7 +114,8 @@ extension Scheduler {
   /// The file before the row: a crash between the two leaves a job without its bytes, never bytes without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb) async {
     guard let records = try? await store.records(ids) else { return }
-    for record in records where record.job.startedAt != nil && record.job.state != .running {
+    for record in records
+    where (record.job.startedAt != nil || record.spec.spool != nil) && record.job.state != .running {
       if verb == .cancel, (try? record.job.state.applying(.cancel)) == nil { continue }
       if record.job.state == .completed { continue }
       runner.removePartFile(of: record)
@@ -157,14 +158,16 @@ extension Scheduler {
 extension Scheduler {
   private func address(_ change: JobChange, of id: JobID) async throws -> AddressChange? {
     guard let text = change.url else { return nil }
-    let url = try JobValidation.url(text)
+    let record = try await store.job(id)
+    let isUpload = record?.job.kind == .upload
+    let url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
-    guard let record = try await store.job(id), record.job.kind == .upload else { return address }
+    guard let record, isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.
-    let old = try JobValidation.url(record.spec.destination)
+    let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     return address
   }

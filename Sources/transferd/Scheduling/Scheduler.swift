@@ -14,6 +14,7 @@ actor Scheduler {
     var admission = Admission(maxActive: 16, maxPerOrigin: 8)
     var timeouts = JobRunner.Timeouts()
     var maxAttempts = 20
+    var hooks = HookConfiguration()
   }
 
   /// An attempt under way.
@@ -219,7 +220,7 @@ actor Scheduler {
     var verdict = AttemptVerdict(response, of: record, stop: active[record.job.id]?.stop, now: now, using: &generator)
     await note(response, record, now: now, &verdict)
     if verdict.removesPartFile { runner.removePartFile(of: record) }
-    verdict.settlement.aftermath.wantsHook = await aftermath.wantsHook(after: verdict.settlement.event)
+    verdict.settlement.aftermath.wantsHook = limits.hooks.wantsHook(after: verdict.settlement.event)
     return verdict.settlement
   }
 

@@ -33,8 +33,6 @@ actor AftermathRunner {
 
   func setHooks(_ hooks: HookConfiguration) { self.hooks = hooks }
 
-  func wantsHook(after event: JobEvent) -> Bool { hooks.wantsHook(after: event) }
-
   /// From now on; not before the daemon is ready.
   func start() {
     isStarted = true

@@ -35,7 +35,7 @@ struct FileActionPerformer {
     let aside = "\(parent == "/" ? "" : parent)/.transferd-\(action.job).deleted"
     if found(at: aside) == .sent { return remove(aside) }
     switch found(at: path) {
-    case .nothing: return .done("\(path) was gone already", touched: [])
+    case .nothing: return .done("nothing to delete: \(path) is gone already", touched: [])
     case .other: return .failed(Self.changed(path))
     case .sent: break
     }

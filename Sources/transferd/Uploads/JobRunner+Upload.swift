@@ -35,7 +35,7 @@ enum AttemptRequest: Sendable {
 
 /// How an attempt ended, either way.
 enum AttemptResponse: Sendable {
-  case download(DownloadResponse)
+  case download(FileResponse)
   case upload(FileUploadResponse)
 
   var error: TransferError? {
@@ -77,6 +77,7 @@ extension JobRunner {
     var upload = FileUpload(request: request, source: spec.source, protocol: uploadProtocol(of: options, request.url))
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
+    upload.collection = try options.collection.map { text throws(TransferError) in try RequestURL(text) }
     return upload
   }
 

@@ -51,7 +51,7 @@ extension AttemptResponse {
   /// An attempt that could not even be asked for.
   init(failing error: TransferError, of kind: JobKind) {
     switch kind {
-    case .download: self = .download(DownloadResponse(failing: error))
+    case .download: self = .download(FileResponse(failing: error))
     case .upload: self = .upload(FileUploadResponse(failing: error))
     }
   }

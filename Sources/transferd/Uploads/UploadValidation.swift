@@ -33,7 +33,7 @@ extension JobValidation {
     guard job.checksum == nil else { throw Problem(.invalid, "checksum is for downloads") }
     guard let target = job.destination else { throw Problem(.invalid, "missing field \"destination\": the URL") }
     guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
-    let url = try Self.url(target)
+    let url = try Self.target(target)
     var spec = JobSpec(
       uploading: try Self.source(job), to: url.string, origin: try Self.origin(of: url, job.upload),
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
@@ -43,6 +43,16 @@ extension JobValidation {
       throw Problem(.invalid, "onSuccess is for files; what came by standard input is deleted anyway")
     }
     return spec
+  }
+
+  /// Where files are brought to: what downloads come from, and S3.
+  static func target(_ text: String) throws(Problem) -> RequestURL {
+    guard text.lowercased().hasPrefix("s3://") else { return try url(text) }
+    do {
+      return try RequestURL(uploadTarget: text)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
   }
 
   private static func source(_ job: NewJob) throws(Problem) -> String {
@@ -93,6 +103,13 @@ extension JobValidation {
     }
     for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
     var options = options
+    if let collection = options.collection {
+      let collection = try Self.url(collection)
+      guard collection.origin == url.origin, isHTTP else {
+        throw Problem(.invalid, "the collection must be at the destination's server")
+      }
+      options.collection = collection.string
+    }
     if case .move(let directory) = options.onSuccess {
       let checked = try Self.checked(directory, true)
       options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))

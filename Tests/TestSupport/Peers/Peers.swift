@@ -50,7 +50,8 @@ extension PythonPeer {
     try room.directory("www")
     return try await PythonPeer("wsgidav", in: room) { port, directory in
       [
-        "-m", "wsgidav", "--host", "127.0.0.1", "--port", String(port), "--root", directory + "/www",
+        "-c", "from wsgidav.server.server_cli import run; run()", "--host", "127.0.0.1", "--port", String(port),
+        "--root", directory + "/www",
         "--auth", "anonymous", "--server", "cheroot", "--no-config", "-q",
       ]
     }

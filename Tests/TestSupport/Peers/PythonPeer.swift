@@ -13,7 +13,8 @@ public final class PythonPeer: Sendable {
 
   public static var environment: String {
     let own = ProcessInfo.processInfo.environment
-    return own["TRANSFERD_TEST_PEERS"] ?? (own["HOME"] ?? "/root") + "/.cache/transferd/peers"
+    if let chosen = own["TRANSFERD_TEST_PEERS"] { return chosen }
+    return (own["XDG_CACHE_HOME"] ?? (own["HOME"] ?? "/root") + "/.cache") + "/transferd/peers"
   }
 
   /// Starts a server and waits until it accepts connections.

@@ -147,6 +147,11 @@ private final class Core: Sendable {
       if rule.isSilent { _ = poll([(client, 0x2000)]) }
       break
     }
+    // Closing with unread bytes would send RST, and the client would lose some of what it was sent.
+    shutdown(client, Int32(SHUT_WR))
+    for _ in 0..<100_000 where poll([(client, POLLIN)], milliseconds: 2000)[0] != 0 {
+      guard recv(client, &buffer, buffer.count, 0) > 0 else { break }
+    }
     open.withLock { open in
       open.sockets.subtract([client, server])
       close(client)

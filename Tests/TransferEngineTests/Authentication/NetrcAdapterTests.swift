@@ -10,7 +10,10 @@ import Testing
   private static let basic = "Basic \(Data("u:secret".utf8).base64EncodedString())"
 
   private struct Room {
-    let directory = try! TemporaryDirectory()
+    let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
     func netrc(_ text: String) throws -> NetrcAdapter {
       let path = try directory.file("netrc", text: text)
       chmod(path, 0o600)
@@ -20,7 +23,7 @@ import Testing
 
   @Test("the host of the request's own URL is looked up, that of a redirect is not")
   func firstHostOnly() async throws {
-    let room = Room()
+    let room = try Room()
     let target = try LoopbackServer { _ in .response(200) }
     // Both are in the file, by names: the redirect must not be looked up all the same.
     let server = try LoopbackServer { _ in .redirect(to: "http://localhost:\(target.port)/") }
@@ -35,7 +38,7 @@ import Testing
   @Test("an empty default is no credential, and no reason to send any")
   func emptyDefault() async throws {
     // CVE-2024-11053: curl sent the first host's password to the second one, where that had an entry without one.
-    let room = Room()
+    let room = try Room()
     let target = try LoopbackServer { _ in .response(200) }
     let server = try LoopbackServer { _ in .redirect(to: target.url("/")) }
     let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret\ndefault\n"))
@@ -48,7 +51,7 @@ import Testing
 
   @Test("what the request brings comes first; a user without a password gets one")
   func precedence() async throws {
-    let room = Room()
+    let room = try Room()
     let server = try LoopbackServer { _ in .response(200) }
     let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret"))
     func sent(_ url: String, _ headers: HTTPFields = [:]) async throws -> String? {
@@ -67,7 +70,7 @@ import Testing
 
   @Test("a file that changed is read again; one that must be there and is not fails the request")
   func changes() async throws {
-    let room = Room()
+    let room = try Room()
     let server = try LoopbackServer { _ in .response(200) }
     let adapter = try room.netrc("machine 127.0.0.1 login old password old!")
     let session = Session(interceptor: adapter)

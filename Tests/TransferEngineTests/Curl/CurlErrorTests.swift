@@ -109,6 +109,9 @@ import Testing
       (.parameters(.invalidRootObject("x")), false, "same input"),
       (.multipart(.invalidBoundary("")), false, "same input"),
       (.serialization(.inputFileNil), false, "same again"), (.unsupportedScheme("x"), false, "URL"),
+      (.body(.notReplayable), false, "once"), (.body(.starved), true, "next time"),
+      (.invalidResumeData, false, "without"),
+      (.response(.unacceptableContentType(nil, acceptable: [])), false, "same"),
       (.hook(.journal, TransferError.cancelled), true, "progress"),
       (.hook(.adapter, TransferError.cancelled), false, "hook"),
     ])

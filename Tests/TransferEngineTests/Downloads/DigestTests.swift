@@ -66,7 +66,7 @@ import Testing
     #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "good")
   }
 
-  private func expect(_ isRight: Bool, _ room: DownloadRoom, _ response: DownloadResponse) async throws {
+  private func expect(_ isRight: Bool, _ room: DownloadRoom, _ response: FileResponse) async throws {
     if isRight {
       #expect(response.error == nil)
       #expect(response.verification == .digest)

@@ -25,13 +25,11 @@ final class DownloadRoom: Sendable {
   func download(
     _ request: TransferRequest, session: Session? = nil, to path: String? = nil, options: DownloadOptions = [],
     resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,
-    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil,
-    validations: [Validation] = []
+    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil
   ) throws -> DownloadRequest {
     (session ?? self.session).download(
       request, to: try DownloadDestination(path: path ?? self.path), options: options, resumingWith: data,
-      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor,
-      validations: validations)
+      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor)
   }
 
   func download(
@@ -104,8 +102,12 @@ extension RequestInterceptor where Self == RetryPolicy {
 /// Keeps what happened.
 final class EventRecorder: EventMonitor {
   let events = Watched<[RequestEvent]>([])
+  let all = Watched<[(RequestID, RequestEvent)]>([])
 
-  func request(_ id: RequestID, did event: RequestEvent) { events.mutate { $0.append(event) } }
+  func request(_ id: RequestID, did event: RequestEvent) {
+    events.mutate { $0.append(event) }
+    all.mutate { $0.append((id, event)) }
+  }
 
   var refusals: [String] {
     events.value.compactMap { if case .refuseToResume(let reason) = $0 { reason } else { nil } }

@@ -96,12 +96,9 @@ import Testing
     let server = try LoopbackServer(.file(Self.payload).page())
     let room = try DownloadRoom()
     struct WrongType: Error {}
-    let response = try await room.download(
-      .of(server),
-      validations: [
-        { _, head in if head.headers[.contentType] == "text/html" { throw WrongType() } }
-      ]
-    ).response()
+    let response = try await room.download(.of(server)).validate { _, head in
+      head.headers[.contentType] == "text/html" ? .failure(WrongType()) : .success
+    }.response()
     guard case .hook(.validation, let error)? = response.error, error is WrongType else {
       Issue.record("\(String(describing: response.error))")
       return

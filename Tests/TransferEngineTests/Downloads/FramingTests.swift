@@ -15,7 +15,7 @@ import Testing
       // HEAD does not know the length either: taken, and said to be unverified.
       (Self.file.withoutContentLength(), .none), (Self.file.withoutContentLength().refusingHead(), .none),
       (Self.file.withoutContentLength().refusingHead(403), .none),
-    ] as [(FileBehaviour, DownloadResponse.Verification)] {
+    ] as [(FileBehaviour, DownloadVerification)] {
       let server = try LoopbackServer(behaviour)
       let room = try DownloadRoom()
       let response = try await room.download(server).response()

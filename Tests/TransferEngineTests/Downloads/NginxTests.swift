@@ -104,7 +104,7 @@ import Testing
     configuration.certificateAuthorityFile = certificates.authority
     let room = try DownloadRoom(Session(configuration: configuration))
     let request = TransferRequest(url: try RequestURL(nginx.url("/a.bin")))
-    try await withThrowingTaskGroup(of: DownloadResponse.self) { group in
+    try await withThrowingTaskGroup(of: FileResponse.self) { group in
       for number in 0..<50 {
         let download = try room.download(request, to: room.directory.path("\(number)"))
         group.addTask { await download.response() }

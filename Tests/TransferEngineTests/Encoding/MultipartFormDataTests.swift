@@ -140,6 +140,52 @@ import Testing
     #expect(MediaTypeTable.read(directory.path("none")).isEmpty)
   }
 
+  private func pieces(_ texts: [String], throwing error: (any Error)? = nil) -> AsyncThrowingStream<Data, any Error> {
+    AsyncThrowingStream { continuation in
+      for text in texts { continuation.yield(Data(text.utf8)) }
+      continuation.finish(throwing: error)
+    }
+  }
+
+  @Test("a stream is kept as long as the form's body is, and can be sent again")
+  func streams() async throws {
+    var form: MultipartFormData? = MultipartFormData(boundary: "B")
+    await form?.append(pieces(["ab", "", "cde"]), withLength: 5, name: "s", fileName: "f", mimeType: "x/y")
+    await form?.append(pieces([]), withLength: 0, name: "e", fileName: "g", mimeType: "x/y")
+    #expect(form?.contentLength == 5)
+    let expected = try form?.encode()
+    let body = try #require(try form?.requestBody())
+    form = nil
+    #expect(
+      String(decoding: try #require(expected), as: UTF8.self)
+        == "--B\r\nContent-Disposition: form-data; name=\"s\"; filename=\"f\"\r\nContent-Type: x/y\r\n\r\nabcde"
+        + "\r\n--B\r\nContent-Disposition: form-data; name=\"e\"; filename=\"g\"\r\nContent-Type: x/y\r\n\r\n\r\n--B--\r\n"
+    )
+    let server = try LoopbackServer { request in
+      request.path == "/a" ? .response(307, headers: ["Location": "/b"]) : .response(200)
+    }
+    let response = await Session().request(try RequestURL(server.url("/a")), method: .post, body: body).response()
+    #expect(response.error == nil)
+    #expect(server.requests.map(\.body) == [expected, expected])
+  }
+
+  @Test("a stream of another length, or one that fails, fails the form")
+  func brokenStreams() async throws {
+    func failure(_ texts: [String], _ length: Int64, _ error: (any Error)? = nil) async -> String {
+      let form = MultipartFormData()
+      await form.append(
+        pieces(texts, throwing: error), withLength: length, name: "s", fileName: "f", mimeType: "x/y")
+      do {
+        return "\(try form.encode())"
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(await failure(["abc"], 4).contains("brought 3 bytes"))
+    #expect(await failure(["abc", "de"], 4).contains("4 were announced"))
+    #expect(await failure(["abc"], 3, CocoaError(.fileNoSuchFile)).contains("cannot read the stream"))
+  }
+
   @Test("a server's own parser reads back what was sent", arguments: 0..<4)
   func parsed(_ seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)

@@ -70,6 +70,29 @@ import Testing
     #expect(!text.contains("geheim"))
   }
 
+  @Test("credentials by their scheme, and by the protocol")
+  func credentials() throws {
+    func text(
+      _ credential: HTTPCredential?, _ url: String = "https://e.test/", showing: Bool = false
+    ) throws -> String {
+      var request = TransferRequest(url: try RequestURL(url), body: .file(path: "/a b"))
+      request.credential = credential
+      if url.hasPrefix("ftp") { request.credentials = Credentials(username: "f", password: "geheim") }
+      var dumped = ""
+      dump(request, to: &dumped)
+      #expect(!dumped.contains("geheim"))
+      return request.cURLDescription(showingSecrets: showing)
+    }
+    #expect(try text(.basic(username: "u", password: "geheim")).contains("-u 'u:***'"))
+    #expect(try text(.digest(username: "u", password: "geheim")).contains("--digest \\\n\t-u 'u:***'"))
+    #expect(try text(.negotiateAny(username: "u", password: "geheim")).contains("--anyauth \\\n\t-u 'u:***'"))
+    #expect(try text(.bearer(token: "geheim")).contains("-H 'Authorization: Bearer ***'"))
+    #expect(try text(.bearer(token: "geheim"), showing: true).contains("Bearer geheim'"))
+    #expect(
+      try text(nil, "ftpes://h.test/a")
+        == ["curl -v", "--ssl-reqd", "-u 'f:***'", "-T '/a b'", "'ftp://h.test/a'"].joined(separator: " \\\n\t"))
+  }
+
   @Test("bodies by their type")
   func bodies() throws {
     func text(_ type: String, _ body: RequestBody, showing: Bool = false) throws -> String {
@@ -87,6 +110,21 @@ import Testing
     #expect(try text("x/y", .data(Data([0, 255])), showing: true).contains("'@<2 bytes>'"))
     #expect(try text("x/y", .file(path: "/a b")).contains("--data-binary '@/a b'"))
     #expect(try text("x/y", .segments([])).contains("'@<several pieces>'"))
+  }
+
+  @Test("a request's handle tells what was sent, with the session's fields")
+  func handle() async throws {
+    let server = try LoopbackServer { _ in .response(200) }
+    var configuration = SessionConfiguration()
+    configuration.defaultHeaders[.userAgent] = "agent/1"
+    let request = Session(configuration: configuration).request(
+      try RequestURL(server.url("/a?token=geheim")), headers: [.accept: "x/y"])
+    #expect(request.cURLDescription() == "no request was sent yet")
+    _ = await request.response()
+    #expect(
+      request.cURLDescription()
+        == ["curl -v", "-X GET", "-H 'Accept: x/y'", "-H 'User-Agent: agent/1'", "'\(server.url("/a?token=***"))'"]
+        .joined(separator: " \\\n\t"))
   }
 
   @Test("the command makes the same request", arguments: [HTTPRequest.Method.get, .post, .put, .head, .delete])

@@ -237,7 +237,7 @@ import Testing
 
   @Test("cancelled in the middle, it leaves what can be gone on from")
   func cancel() async throws {
-    let (_, room, request) = try await serve { $0.bytesPerSecond = 2 << 20 }
+    let (_, room, request) = try await serve { $0.bytesPerSecond = 1 << 20 }
     let arrived = Watched<Int64>(0)
     let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
     }

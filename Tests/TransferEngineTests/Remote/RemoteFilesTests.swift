@@ -48,7 +48,7 @@ import Testing
   func whole(_ peer: Peer, _ size: Int64) async throws {
     let room = try await Self.room(peer)
     let payload = Payload(size: size, seed: 4)
-    let url = try room.url("/a b.bin")
+    let url = try room.url("/a%20b.bin")
     let sent = Watched<Int64>(0)
     try await room.files.upload(room.source(payload), to: url) { count in sent.mutate { $0 = count } }
     #expect(try room.digest("a b.bin") == payload.sha256)
@@ -69,9 +69,9 @@ import Testing
     try payload.bytes(0..<2_000_000).write(to: URL(fileURLWithPath: room.root + "/part"))
     let metrics = try await room.files.upload(room.source(payload), to: url, from: 2_000_000)
     #expect(try room.digest("part") == payload.sha256)
-    #expect(metrics.bytesSent == payload.size - 2_000_000)
+    #expect(metrics?.bytesSent == payload.size - 2_000_000)
     // Nothing is left to send.
-    try await room.files.upload(room.source(payload), to: url, from: payload.size)
+    #expect(try await room.files.upload(room.source(payload), to: url, from: payload.size) == nil)
     #expect(try room.digest("part") == payload.sha256)
     withExtendedLifetime(room) {}
   }
@@ -199,7 +199,7 @@ import Testing
   func scp() async throws {
     let server = try await SSHServer()
     let room = try DownloadRoom.ssh(server)
-    let url = try RequestURL(server.url("scp", server.root + "/a b"))
+    let url = try RequestURL(server.url("scp", server.root + "/a%20b"))
     let files = RemoteFiles(session: room.session, request: TransferRequest(url: url))
     let payload = Payload(size: 2 << 20, seed: 4)
     try payload.write(to: room.path)

@@ -6,7 +6,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct SSHDownloadTests {
   static let payload = Payload(size: 6 << 20, seed: 11)
-  /// What is on its way or in buffers when a connection breaks: libssh2 asks ahead.
+  /// What is on its way or in buffers when a connection breaks: libssh2 asks four buffers ahead, a MiB, and drops what it
+  /// has read when it meets the end.
   static let slack: Int64 = 2 << 20
 
   private func serve(_ payload: Payload = payload) async throws -> (server: SSHServer, room: DownloadRoom) {
@@ -26,7 +27,7 @@ import Testing
     try room.expectOnly(payload)
   }
 
-  @Test("a connection that breaks is gone on with: little is asked again", arguments: [1 << 20, 3_000_000, 5 << 20])
+  @Test("a connection that breaks is gone on with: little is asked again", arguments: [2_500_000, 4 << 20, 5 << 20])
   func resume(_ cut: Int64) async throws {
     let (server, room) = try await serve()
     let proxy = try DroppingProxy(to: server.port) { $0 == 0 ? .init(cutAfterSent: cut) : .pass }
@@ -42,7 +43,9 @@ import Testing
     ).response()
     #expect(second.error == nil)
     #expect(second.resumedFrom == first.bytesOnDisk)
-    #expect(second.bytesReceived == Self.payload.size - first.bytesOnDisk + ResumeLadder.overlapBytes)
+    #expect(
+      second.bytesReceived
+        == Self.payload.size - first.bytesOnDisk + min(first.bytesOnDisk, ResumeLadder.overlapBytes))
     try room.expectOnly(Self.payload)
     let again = proxy.connections.value.reduce(0) { $0 + $1.sent } - Self.payload.size
     #expect(again <= ResumeLadder.overlapBytes + Self.slack)
@@ -185,7 +188,7 @@ import Testing
   func cancel() async throws {
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
-    request.limitRate = 4 << 20
+    request.limitRate = 2 << 20
     let arrived = Watched<Int64>(0)
     let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
     }

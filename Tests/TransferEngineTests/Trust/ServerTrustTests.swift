@@ -234,8 +234,9 @@ import Testing
     let other = try #require(try Certificate.certificates(inFile: renewed.certificate).first)
     let evaluator = Changing()
     let session = room.session(evaluator)
+    let leaf = try room.leaf
     evaluator.policy.withLock {
-      $0 = TrustPolicy(authorities: .certificates(authority), certificates: [try! room.leaf])
+      $0 = TrustPolicy(authorities: .certificates(authority), certificates: [leaf])
     }
     #expect(await session.request(room.url).response().error == nil)
     evaluator.policy.withLock { $0 = TrustPolicy(authorities: .certificates(authority), certificates: [other]) }

@@ -174,7 +174,7 @@ import Testing
     let room = try Self.room()
     let tus = try ScriptedTus { request, _ in request.method == "PATCH" ? .instead(.response(409)) : nil }
     let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
-    #expect(word(response.error) == "refused no progress")
+    #expect(word(response.error) == "stuck")
     #expect(response.error?.isTransient == true)
     #expect(tus.requests("PATCH").count == 3)
   }

@@ -26,7 +26,7 @@ public struct SourceIdentity: Sendable, Hashable, Codable {
   /// - Throws: `.source(.missing)`, `.source(.notRegular)`, `.file` where it cannot be looked at.
   public init(path: String) throws(TransferError) {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw UploadSource.failure(path, errno) }
+    guard stat(path, &status) == 0 else { throw OpenSource.failure(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .source(.notRegular(path)) }
     self.init(status)
   }
@@ -34,7 +34,7 @@ public struct SourceIdentity: Sendable, Hashable, Codable {
 
 /// A file that is being sent: one descriptor for a whole attempt, so that all its bytes are those of one file, whatever
 /// happens to the name. No memory map: a file that shrinks is an error here, not a signal.
-final class UploadSource: Sendable {
+final class OpenSource: Sendable {
   let path: String
   let descriptor: Int32
   /// As it was when it was opened.

@@ -1,0 +1,131 @@
+import FoundationEssentials
+import Synchronization
+
+/// What lies between an asynchronous sequence, which fills, and the transfer loop, which sends. No more than `highWater`
+/// bytes and one piece wait in it. Opaque outside the engine.
+public final class BodyPipe: Sendable {
+  static let highWater = 1 << 20
+
+  fileprivate struct State {
+    var pieces: [Data] = []
+    /// Bytes of the first piece that were taken.
+    var offset = 0
+    var waiting = 0
+    var taken: Int64 = 0
+    var isEnded = false
+    var isClosed = false
+    var failure: TransferError?
+    /// The loop found nothing to take, and waits.
+    var isStarved = false
+    var writer: CheckedContinuation<Void, Never>?
+    var wake: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// Bytes that libcurl has taken.
+  var taken: Int64 { state.withLock { $0.taken } }
+
+  /// Whether the transfer stands still for want of bytes.
+  var isStarved: Bool { state.withLock { $0.isStarved } }
+
+  // MARK: Filling
+
+  /// Returns when there is room for more; `false` when nobody wants more.
+  func write(_ piece: Data) async -> Bool {
+    guard !piece.isEmpty else { return !state.withLock { $0.isClosed } }
+    let wake = state.withLock { state -> (@Sendable () -> Void)? in
+      guard !state.isClosed else { return nil }
+      state.pieces.append(piece)
+      state.waiting += piece.count
+      return state.takeWake()
+    }
+    wake?()
+    await withCheckedContinuation { continuation in
+      let isFull = state.withLock { state in
+        guard state.waiting >= Self.highWater, !state.isClosed else { return false }
+        state.writer = continuation
+        return true
+      }
+      if !isFull { continuation.resume() }
+    }
+    return !state.withLock { $0.isClosed }
+  }
+
+  func end(_ failure: TransferError? = nil) {
+    let wake = state.withLock { state in
+      state.isEnded = true
+      state.failure = failure
+      return state.takeWake()
+    }
+    wake?()
+  }
+
+  // MARK: Sending
+
+  /// Bytes read; 0 at the end, `nil` while there are none.
+  func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int? {
+    let (result, writer) = state.withLock { state -> (Result<Int?, TransferError>, CheckedContinuation<Void, Never>?) in
+      if let failure = state.failure { return (.failure(failure), nil) }
+      let count = state.take(buffer)
+      guard count > 0 else {
+        state.isStarved = !state.isEnded
+        return (.success(state.isEnded ? 0 : nil), nil)
+      }
+      guard state.waiting < Self.highWater else { return (.success(count), nil) }
+      defer { state.writer = nil }
+      return (.success(count), state.writer)
+    }
+    writer?.resume()
+    return try result.get()
+  }
+
+  /// - Parameter wake: called once after `read` found nothing, when there is something.
+  func attach(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
+
+  /// Lets the transfer look again, though there may be nothing.
+  func wakeUp() { state.withLock { $0.takeWake() }?() }
+
+  func detach() { state.withLock { $0.wake = nil } }
+
+  /// Nothing more will be taken.
+  func close() {
+    let writer = state.withLock { state in
+      state.isClosed = true
+      state.pieces = []
+      defer { state.writer = nil }
+      return state.writer
+    }
+    writer?.resume()
+  }
+}
+
+extension BodyPipe.State {
+  fileprivate mutating func takeWake() -> (@Sendable () -> Void)? {
+    guard isStarved else { return nil }
+    isStarved = false
+    return wake
+  }
+
+  fileprivate mutating func take(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var filled = 0
+    while filled < buffer.count, let piece = pieces.first {
+      let count = min(buffer.count - filled, piece.count - offset)
+      piece.withUnsafeBytes { bytes in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(
+          from: .init(rebasing: bytes[offset..<offset + count]))
+      }
+      filled += count
+      offset += count
+      if offset == piece.count {
+        pieces.removeFirst()
+        offset = 0
+      }
+    }
+    waiting -= filled
+    taken += Int64(filled)
+    return filled
+  }
+}

@@ -1,0 +1,114 @@
+public import FoundationEssentials
+public import HTTPTypes
+
+/// What a download will bring, for `await`. The request begins when this is made, if its session starts requests by itself.
+public struct DownloadTask<Value: Sendable>: Sendable {
+  private let request: DownloadRequest
+  private let task: Task<DownloadResponse<Value, TransferError>, Never>
+  private let shouldAutomaticallyCancel: Bool
+
+  init(
+    _ request: DownloadRequest, automaticallyCancelling: Bool,
+    _ work: @escaping @Sendable (FileResponse) -> DownloadResponse<Value, TransferError>
+  ) {
+    self.request = request
+    shouldAutomaticallyCancel = automaticallyCancelling
+    task = Task { work(await request.core.value()) }
+  }
+
+  /// The response, after validation and the rename. Where the awaiting task is cancelled the request is too, with its
+  /// resume data kept, unless that was declined.
+  public var response: DownloadResponse<Value, TransferError> {
+    get async {
+      guard shouldAutomaticallyCancel else { return await task.value }
+      return await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        request.cancel()
+      }
+    }
+  }
+
+  public var result: Result<Value, TransferError> {
+    get async { await response.result }
+  }
+
+  public var value: Value {
+    get async throws(TransferError) { try await result.get() }
+  }
+
+  public func resume() { request.resume() }
+  public func suspend() { request.suspend() }
+  public func cancel() { request.cancel() }
+}
+
+extension DownloadRequest {
+  /// - Parameter shouldAutomaticallyCancel: cancelling the awaiting task cancels the request.
+  public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DownloadTask<Serializer.SerializedObject> {
+    DownloadTask(self, automaticallyCancelling: shouldAutomaticallyCancel) { $0.serialized(by: serializer) }
+  }
+
+  /// The same, for `.data`, `.string`, `.json`.
+  public func serializingDownload<Serializer: ResponseSerializer>(
+    using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DownloadTask<Serializer.SerializedObject> {
+    DownloadTask(self, automaticallyCancelling: shouldAutomaticallyCancel) { $0.serialized(by: serializer) }
+  }
+
+  /// The finished file's path.
+  public func serializingFile(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DownloadTask<String> {
+    DownloadTask(self, automaticallyCancelling: shouldAutomaticallyCancel) { $0 }
+  }
+
+  /// The finished file's URL.
+  public func serializingDownloadedFileURL(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+  ) -> DownloadTask<URL> {
+    serializingDownload(using: URLResponseSerializer(), automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  public func serializingData(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+    emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPRequest.Method> = DataResponseSerializer.defaultEmptyRequestMethods
+  ) -> DownloadTask<Data> {
+    serializingDownload(
+      using: DataResponseSerializer(
+        dataPreprocessor: dataPreprocessor, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods),
+      automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  public func serializingString(
+    automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+    encoding: String.Encoding? = nil,
+    emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPRequest.Method> = StringResponseSerializer.defaultEmptyRequestMethods
+  ) -> DownloadTask<String> {
+    serializingDownload(
+      using: StringResponseSerializer(
+        dataPreprocessor: dataPreprocessor, encoding: encoding, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods),
+      automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+
+  public func serializingDecodable<Value: Decodable & Sendable>(
+    _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+    dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+    decoder: any DataDecoder = JSONDecoder(),
+    emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+    emptyRequestMethods: Set<HTTPRequest.Method> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
+  ) -> DownloadTask<Value> {
+    serializingDownload(
+      using: DecodableResponseSerializer<Value>(
+        dataPreprocessor: dataPreprocessor, decoder: decoder, emptyResponseCodes: emptyResponseCodes,
+        emptyRequestMethods: emptyRequestMethods),
+      automaticallyCancelling: shouldAutomaticallyCancel)
+  }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// Requests whose answers are taken piece by piece.
+extension Session {
+  public func streamRequest(
+    _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
+    automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+    requestModifier: RequestModifier? = nil
+  ) -> DataStreamRequest {
+    stream(
+      source(convertible, method, headers, requestModifier), automaticallyCancelOnStreamError, interceptor)
+  }
+
+  public func streamRequest<Parameters: Encodable & Sendable>(
+    _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters?,
+    encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
+    automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+    requestModifier: RequestModifier? = nil
+  ) -> DataStreamRequest {
+    let source = source(convertible, method, headers, requestModifier) { try encoder.encode(parameters, into: $0) }
+    return stream(source, automaticallyCancelOnStreamError, interceptor)
+  }
+
+  /// With a body as it is.
+  public func streamRequest(
+    _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil, body: RequestBody?,
+    automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
+    requestModifier: RequestModifier? = nil
+  ) -> DataStreamRequest {
+    stream(
+      source(convertible, method, headers, requestModifier, Self.adding(body)), automaticallyCancelOnStreamError,
+      interceptor)
+  }
+
+  public func streamRequest(
+    _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
+    interceptor: (any RequestInterceptor)? = nil
+  ) -> DataStreamRequest {
+    stream(RequestSource(convertible), automaticallyCancelOnStreamError, interceptor)
+  }
+
+  private func stream(
+    _ source: RequestSource, _ cancelsOnError: Bool, _ interceptor: (any RequestInterceptor)?
+  ) -> DataStreamRequest {
+    let channel = StreamChannel()
+    let handlers = StreamHandlers()
+    return DataStreamRequest(
+      core: RequestCore(session: self) { core in
+        await StreamPipeline(
+          session: self, core: core, source: source, interceptor: interceptor, channel: channel, handlers: handlers
+        ).run()
+      }, channel: channel, handlers: handlers, cancelsOnError: cancelsOnError)
+  }
+}

@@ -1,0 +1,86 @@
+import FoundationEssentials
+
+/// FTP, FTPS, SFTP: under a temporary name, gone on with from its length, then a rename. SCP, which knows neither lengths nor
+/// renames, writes the file's own name from its first byte on.
+struct RemoteFileUpload: UploadWay {
+  func perform(_ attempt: UploadAttempt) async throws(TransferError) {
+    let files = RemoteFiles(session: attempt.wire.session, request: attempt.request)
+    let target = attempt.request.url
+    guard target.scheme != "scp" else {
+      guard !attempt.upload.onlyIfAbsent else {
+        throw .upload(.unsupported("SCP cannot ask whether a file is there; use sftp"))
+      }
+      return try await send(attempt, files, to: target, from: 0)
+    }
+    let name = try TemporaryName(for: target, source: attempt.source.identity)
+    let temporary = try target.at(path: name.path)
+    // Better now than after all its bytes.
+    if attempt.upload.onlyIfAbsent, try await files.stat(target) != nil {
+      throw .remote(.exists(path: target.path))
+    }
+    var offset: Int64 = 0
+    if case .temporary(name.path)? = attempt.ledger.progress {
+      offset = try await length(attempt, files, temporary)
+    } else {
+      try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
+    }
+    attempt.board.resume(from: offset)
+    try await sendAll(attempt, files, to: temporary, from: offset)
+    let source = attempt.source
+    try await BlockingIO.run { () throws(TransferError) in try source.check() }
+    try await files.rename(temporary, to: target, replacing: !attempt.upload.onlyIfAbsent)
+  }
+
+  /// Bytes that can be gone on from. A file that is longer than the source is none of its beginning.
+  private func length(
+    _ attempt: UploadAttempt, _ files: RemoteFiles, _ url: RequestURL
+  ) async throws(TransferError) -> Int64 {
+    guard let facts = try await files.stat(url), let size = facts.size, size > 0 else { return 0 }
+    if size <= attempt.source.size { return size }
+    try await files.remove(url)
+    return 0
+  }
+
+  /// From an offset; from the first byte where the server does not go on in the middle of a file.
+  private func sendAll(
+    _ attempt: UploadAttempt, _ files: RemoteFiles, to url: RequestURL, from offset: Int64
+  ) async throws(TransferError) {
+    do throws(TransferError) {
+      return try await send(attempt, files, to: url, from: offset)
+    } catch .remote(.cannotResume) where offset > 0 {
+      attempt.board.resume(from: 0)
+    }
+    try await files.remove(url)
+    try await send(attempt, files, to: url, from: 0)
+  }
+
+  private func send(
+    _ attempt: UploadAttempt, _ files: RemoteFiles, to url: RequestURL, from offset: Int64
+  ) async throws(TransferError) {
+    let source = attempt.source
+    let board = attempt.board
+    let flight = board.newFlight()
+    let body = RequestBody.segments([.file(path: source.path, range: 0..<source.size)])
+    do throws(TransferError) {
+      let metrics: TransferMetrics? = try await attempt.wire.track { id throws(TransferError) in
+        try await files.upload(body, to: url, from: offset, createsDirectories: true, id: id) {
+          board.move(flight, to: $0 - offset)
+        }
+      }
+      if let metrics { attempt.wire.add(metrics, origin: url.origin) }
+      board.land(flight, bytes: source.size - offset)
+    } catch {
+      board.land(flight, bytes: 0)
+      // A source that changed makes the transfer fail in many ways; what matters is that it did.
+      try await BlockingIO.run { () throws(TransferError) in try source.check() }
+      throw error
+    }
+  }
+
+  func abandon(
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) {
+    guard case .temporary(let path) = progress, request.url.scheme != "scp" else { return }
+    try await RemoteFiles(session: wire.session, request: request).remove(try request.url.at(path: path))
+  }
+}

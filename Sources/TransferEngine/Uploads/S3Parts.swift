@@ -1,0 +1,204 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+
+/// The parts of a multipart upload: which there are, which are missing, and sending those.
+struct S3Parts: Sendable {
+  let attempt: UploadAttempt
+  let client: S3Client
+  let options: S3Options
+
+  struct Part: Sendable, Equatable {
+    /// From 1.
+    var number: Int
+    var etag: String
+    /// Base64, where the server keeps it.
+    var checksum: String?
+    var size: Int64
+  }
+
+  static let maximumParts: Int64 = 10_000
+  static let smallestPart: Int64 = 5 << 20
+  private static let tries = 4
+
+  /// Bytes of one part: whole MiB, so many that 10,000 parts do.
+  static func size(for total: Int64, wanted: Int64?) -> Int64 {
+    let least = (total + maximumParts - 1) / maximumParts
+    let size = max(wanted ?? 8 << 20, least, smallestPart)
+    let unit: Int64 = 1 << 20
+    return (size + unit - 1) / unit * unit
+  }
+
+  private func range(_ number: Int, _ progress: S3Progress) -> Range<Int64> {
+    let start = Int64(number - 1) * progress.partSize
+    return start..<min(start + progress.partSize, attempt.source.size)
+  }
+
+  private func count(_ progress: S3Progress) -> Int {
+    Int((attempt.source.size + progress.partSize - 1) / progress.partSize)
+  }
+
+  // MARK: What the server has
+
+  /// The parts that are there and of the right size.
+  /// - Throws: `.upload(.gone)` where the server knows nothing of the upload.
+  func list(_ progress: S3Progress) async throws(TransferError) -> [Int: Part] {
+    var parts: [Int: Part] = [:]
+    var marker = "0"
+    // A page brings up to 1,000 parts; a server that never comes to an end is none to wait for.
+    for _ in 0...Self.maximumParts {
+      let answer = try await client.send(
+        .init(
+          method: .get,
+          query: [
+            ("max-parts", "1000"), ("part-number-marker", marker), ("uploadId", progress.uploadID),
+          ]))
+      guard let root = XMLElement(answer.data), root.name == "ListPartsResult" else {
+        throw .response(.malformed("ListParts was answered with no list"))
+      }
+      for element in root.all("Part") {
+        guard let part = Part(element), (1...count(progress)).contains(part.number),
+          part.size == Int64(range(part.number, progress).count)
+        else { continue }
+        parts[part.number] = part
+      }
+      let next = root["NextPartNumberMarker"]?.text ?? ""
+      guard root["IsTruncated"]?.text == "true", let old = Int(marker), let new = Int(next), new > old else { break }
+      marker = next
+    }
+    attempt.board.resume(from: parts.values.reduce(0) { $0 + $1.size })
+    return parts
+  }
+
+  // MARK: What is missing
+
+  /// Sends the parts that are not stored, several at once.
+  /// - Returns: all parts in order.
+  func send(_ progress: S3Progress, _ stored: [Int: Part]) async throws(TransferError) -> [Part] {
+    var missing = (1...count(progress)).filter { stored[$0] == nil }[...]
+    var parts = stored
+    let width = max(1, min(options.parallelParts, 64))
+    let failure = await withTaskGroup(of: Result<Part, TransferError>.self) { group -> TransferError? in
+      var first: TransferError?
+      for _ in 0..<width {
+        if let number = missing.popFirst() { group.addTask { await result(of: number, progress) } }
+      }
+      while let result = await group.next() {
+        do throws(TransferError) {
+          let part = try result.get()
+          parts[part.number] = part
+          try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged)
+          if first == nil, let number = missing.popFirst() {
+            group.addTask { await self.result(of: number, progress) }
+          }
+        } catch {
+          // The first failure ends the others; what they had sent is sent again.
+          if first == nil { group.cancelAll() }
+          first = first ?? error
+        }
+      }
+      return first
+    }
+    if let failure { throw failure }
+    return parts.values.sorted { $0.number < $1.number }
+  }
+
+  private func result(of number: Int, _ progress: S3Progress) async -> Result<Part, TransferError> {
+    do throws(TransferError) {
+      return .success(try await send(number, progress))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// One part, with a few tries of its own: a server that is busy for one part is not done with the others.
+  private func send(_ number: Int, _ progress: S3Progress) async throws(TransferError) -> Part {
+    let range = range(number, progress)
+    let digest = try await Self.sha256(attempt.source, range)
+    let policy = RetryPolicy(retryLimit: Self.tries, maximumDelay: .seconds(8), maximumRetryAfter: .seconds(30))
+    var generator = SystemRandomNumberGenerator()
+    for count in 1... {
+      let flight = attempt.flight(range)
+      do throws(TransferError) {
+        let part = try await put(number, progress, flight.body, digest)
+        attempt.board.land(flight.number, bytes: Int64(range.count))
+        return part
+      } catch {
+        attempt.board.land(flight.number, bytes: 0)
+        guard count < Self.tries, error.isTransient, !error.isConnectionFailure, !Task.isCancelled else { throw error }
+        try? await Task.sleep(
+          for: policy.delay(forAttempt: count, retryAfter: error.retryAfter, using: &generator))
+        if Task.isCancelled { throw .cancelled }
+      }
+    }
+    preconditionFailure("the loop ends by itself")
+  }
+
+  private func put(
+    _ number: Int, _ progress: S3Progress, _ body: UploadBody, _ digest: (hex: String, base64: String)
+  ) async throws(TransferError) -> Part {
+    var headers: HTTPFields = [:]
+    headers.set("x-amz-checksum-sha256", digest.base64)
+    let answer = try await client.send(
+      .init(
+        method: .put, query: [("partNumber", String(number)), ("uploadId", progress.uploadID)], headers: headers,
+        payload: .sha256(digest.hex)
+      ) { body })
+    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+    guard let head = answer.head, let etag = head.headers[.eTag], !etag.isEmpty else {
+      throw .response(.malformed("no ETag for part \(number)"))
+    }
+    return Part(number: number, etag: etag, checksum: head.field("x-amz-checksum-sha256"), size: body.size)
+  }
+
+  static func sha256(
+    _ source: OpenSource, _ range: Range<Int64>
+  ) async throws(TransferError) -> (hex: String, base64: String) {
+    try await BlockingIO.run { () throws(TransferError) in
+      var hash = SHA256()
+      try source.forEachPiece(of: range) { hash.update(bufferPointer: $0) }
+      let digest = hash.finalize()
+      return (digest.hex, Data(digest).base64EncodedString())
+    }
+  }
+
+  // MARK: Putting together
+
+  /// The request's body: the parts in order.
+  static func document(_ parts: [Part]) -> String {
+    let lines = parts.map { part in
+      "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(XMLElement.escaped(part.etag))</ETag>"
+        + (part.checksum.map { "<ChecksumSHA256>\(XMLElement.escaped($0))</ChecksumSHA256>" } ?? "") + "</Part>"
+    }
+    return "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" + lines.joined()
+      + "</CompleteMultipartUpload>"
+  }
+
+  /// The ETag that the object will have: the MD5 of the parts' MD5s, and their number. `nil` where the parts' ETags are no
+  /// MD5s, as with keys of KMS.
+  static func expectedETag(_ parts: [Part]) -> String? {
+    var bytes: [UInt8] = []
+    for part in parts {
+      let digits = Array(part.etag.filter { $0 != "\"" }.utf8)
+      guard digits.count == 32 else { return nil }
+      for index in stride(from: 0, to: 32, by: 2) {
+        guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else {
+          return nil
+        }
+        bytes.append(byte)
+      }
+    }
+    return "\(Insecure.MD5.hash(data: bytes).hex)-\(parts.count)"
+  }
+}
+
+extension S3Parts.Part {
+  /// From a list of parts.
+  fileprivate init?(_ element: XMLElement) {
+    guard let number = element["PartNumber"].flatMap({ Int($0.text.trimmingBlanks()) }),
+      let etag = element["ETag"]?.text, !etag.isEmpty,
+      let size = element["Size"].flatMap({ Int64($0.text.trimmingBlanks()) })
+    else { return nil }
+    self.init(number: number, etag: etag, checksum: element["ChecksumSHA256"]?.text, size: size)
+  }
+}

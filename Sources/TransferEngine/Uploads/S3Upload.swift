@@ -1,0 +1,154 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+
+/// Amazon S3 and what speaks its protocol: one PutObject for small files, parts for the others
+/// (docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html).
+struct S3Upload: UploadWay {
+  let options: S3Options
+  var environment = AWSEnvironment.current
+
+  /// From here on an upload goes in parts.
+  static let multipartSize: Int64 = 16 << 20
+
+  func perform(_ attempt: UploadAttempt) async throws(TransferError) {
+    let client = try await S3Client(attempt.request, options, environment, attempt.wire)
+    guard attempt.source.size >= Self.multipartSize else { return try await put(attempt, client) }
+    let object = try client.object().url.string
+    var progress: S3Progress? = if case .s3(let known)? = attempt.ledger.progress { known } else { nil }
+    if progress?.object != object { progress = nil }
+    for _ in 0..<2 {
+      do throws(TransferError) {
+        let parts = S3Parts(attempt: attempt, client: client, options: options)
+        var stored: [Int: S3Parts.Part] = [:]
+        if let progress {
+          stored = try await parts.list(progress)
+        } else {
+          progress = try await create(attempt, client, object)
+        }
+        guard let progress else { preconditionFailure("an upload was made or known") }
+        let all = try await parts.send(progress, stored)
+        // What was sent is put together only if it is still what the file is.
+        let source = attempt.source
+        try await BlockingIO.run { () throws(TransferError) in try source.check() }
+        return try await complete(attempt, client, progress, all)
+      } catch .upload(.gone) {
+        if let expected = progress?.completing, try await isThere(client, etag: expected) {
+          attempt.board.resume(from: attempt.source.size)
+          return
+        }
+        progress = nil
+        attempt.ledger.clear()
+        attempt.board.resume(from: 0)
+      }
+    }
+    throw .response(.malformed("the upload that the server made is not there"))
+  }
+
+  // MARK: Small files
+
+  private func put(_ attempt: UploadAttempt, _ client: S3Client) async throws(TransferError) {
+    let range = 0..<attempt.source.size
+    let digest = try await S3Parts.sha256(attempt.source, range)
+    var headers = making(attempt)
+    headers.set("x-amz-checksum-sha256", digest.base64)
+    if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
+    let answer = try await client.send(
+      .init(method: .put, headers: headers, isMaking: true, payload: .sha256(digest.hex)) {
+        attempt.flight(range).body
+      })
+    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+    attempt.board.acknowledge(attempt.source.size)
+  }
+
+  /// Fields of the object: a type guessed from the file's name, unless the user gave one.
+  private func making(_ attempt: UploadAttempt) -> HTTPFields {
+    guard attempt.request.headers[.contentType] == nil else { return [:] }
+    return [.contentType: MediaTypeTable.mediaType(forFileName: attempt.source.name)]
+  }
+
+  // MARK: In parts
+
+  private func create(
+    _ attempt: UploadAttempt, _ client: S3Client, _ object: String
+  ) async throws(TransferError) -> S3Progress {
+    var headers = making(attempt)
+    headers.set("x-amz-checksum-algorithm", "SHA256")
+    let answer = try await client.send(
+      .init(method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true) {
+        UploadBody(Data())
+      })
+    guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
+      throw .response(.malformed("no UploadId in the answer"))
+    }
+    let progress = S3Progress(
+      uploadID: id, object: object, partSize: S3Parts.size(for: attempt.source.size, wanted: options.partSize))
+    // Parts that nobody knows of are billed for ever.
+    try await attempt.ledger.record(.s3(progress), for: attempt)
+    return progress
+  }
+
+  private func complete(
+    _ attempt: UploadAttempt, _ client: S3Client, _ progress: S3Progress, _ parts: [S3Parts.Part]
+  ) async throws(TransferError) {
+    var progress = progress
+    progress.completing = S3Parts.expectedETag(parts)
+    try await attempt.ledger.record(.s3(progress), acknowledged: attempt.source.size, for: attempt)
+    let document = Data(S3Parts.document(parts).utf8)
+    var headers: HTTPFields = [.contentType: "application/xml"]
+    if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
+    let answer = try await client.send(
+      .init(
+        method: .post, query: [("uploadId", progress.uploadID)], headers: headers, isOnce: true,
+        payload: .of(document)
+      ) { UploadBody(document) })
+    // The status comes before the parts are put together: what counts is the document.
+    guard let root = XMLElement(answer.data) else {
+      throw .connection(.broken("the answer to CompleteMultipartUpload is not whole"))
+    }
+    if let failure = S3Failure(root) { throw failure.transferError(nil).asTransient }
+    guard root.name == "CompleteMultipartUploadResult" else {
+      throw .response(.malformed("CompleteMultipartUpload was answered with \(root.name.prefix(40))"))
+    }
+  }
+
+  /// Whether the object is the one that an earlier call asked for, whose answer was lost.
+  private func isThere(_ client: S3Client, etag: String) async throws(TransferError) -> Bool {
+    do throws(TransferError) {
+      let answer = try await client.send(.init(method: .head))
+      return answer.head?.headers[.eTag] == "\"\(etag)\""
+    } catch {
+      if error.status == 404 { return false }
+      throw error
+    }
+  }
+
+  // MARK: Removal
+
+  func abandon(
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) {
+    guard case .s3(let known) = progress else { return }
+    var request = request
+    // Where it was begun, whatever the target is by now.
+    request.url = try RequestURL(known.object)
+    let client = try await S3Client(request, options, environment, wire)
+    do throws(TransferError) {
+      _ = try await client.send(.init(method: .delete, query: [("uploadId", known.uploadID)]))
+    } catch {
+      if case .upload(.gone) = error { return }
+      if error.status == 404 { return }
+      throw error
+    }
+  }
+}
+
+extension TransferError {
+  /// A failure that S3 reported after it had said 200: the parts are there, and the same request may succeed.
+  fileprivate var asTransient: TransferError {
+    guard case .upload(.refused(let code, let message, let status, let delay, _)) = self else { return self }
+    let isFinal =
+      code == "InvalidPart" || code == "EntityTooSmall" || code == "AccessDenied" || code == "PreconditionFailed"
+    return .upload(.refused(code: code, message: message, status: status, retryAfter: delay, isTransient: !isFinal))
+  }
+}

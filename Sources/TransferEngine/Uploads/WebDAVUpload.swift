@@ -1,0 +1,150 @@
+import HTTPTypes
+
+/// WebDAV (RFC 4918): PUT under a temporary name, then MOVE, so that nobody sees half a file under the target's name.
+struct WebDAVUpload: UploadWay {
+  private static let makeCollection = HTTPRequest.Method("MKCOL")!
+  private static let move = HTTPRequest.Method("MOVE")!
+  /// Collections on the way that are made; deeper ones are a mistake.
+  private static let maximumDepth = 64
+
+  func perform(_ attempt: UploadAttempt) async throws(TransferError) {
+    let name = try TemporaryName(for: attempt.request.url, source: attempt.source.identity)
+    var temporary = attempt.request
+    temporary.url = try attempt.request.url.at(path: name.path)
+    if case .temporary(name.path)? = attempt.ledger.progress {
+      try await resume(attempt, temporary)
+    } else {
+      try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
+      try await put(attempt, temporary)
+    }
+    let source = attempt.source
+    try await BlockingIO.run { () throws(TransferError) in try source.check() }
+    try await move(attempt, temporary)
+  }
+
+  /// All bytes may be there already: a kill came between the last of them and the new name.
+  private func resume(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
+    var question = temporary
+    question.method = .head
+    question.headers[.acceptEncoding] = "identity"
+    let head = try await attempt.wire.send(question).get()
+    let size = attempt.source.size
+    if head.status == 200, head.contentCoding == nil, size > 0, (try? head.contentLength()) == size {
+      attempt.board.resume(from: size)
+    } else {
+      try await put(attempt, temporary)
+    }
+  }
+
+  private func put(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
+    var request = temporary
+    request.method = .put
+    for isLastTry in [false, true] {
+      let body = attempt.flight(0..<attempt.source.size).body
+      let answer = try await attempt.wire.send(request, body)
+      let head = try answer.get()
+      // RFC 4918 §9.7.1: a PUT without its collection is answered with 409; some say 404, nginx 500.
+      if [404, 409, 500].contains(head.status), !isLastTry,
+        try await makeCollections(above: temporary, attempt.wire)
+      {
+        continue
+      }
+      _ = try answer.success()
+      guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+      attempt.board.acknowledge(attempt.source.size)
+      return
+    }
+  }
+
+  /// From the deepest upwards until one is there, then down again.
+  /// - Returns: whether one was missing.
+  private func makeCollections(above request: TransferRequest, _ wire: UploadWire) async throws(TransferError) -> Bool {
+    var missing: [String] = []
+    var path = Self.parent(of: request.url.path)
+    while path.count > 1, missing.count < Self.maximumDepth {
+      let found = try await makeCollection(path, request, wire)
+      if found == .made, missing.isEmpty { return true }
+      if found != .orphaned { break }
+      missing.append(path)
+      path = Self.parent(of: String(path.dropLast()))
+    }
+    for path in missing.reversed() where try await makeCollection(path, request, wire) == .orphaned {
+      throw .upload(.unsupported("the collection \(path) cannot be made"))
+    }
+    return !missing.isEmpty
+  }
+
+  private enum Collection {
+    case made, there
+    /// The one above is missing.
+    case orphaned
+  }
+
+  private static func parent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+  }
+
+  private func makeCollection(
+    _ path: String, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) -> Collection {
+    var request = request
+    request.url = try request.url.at(path: path)
+    request.method = Self.makeCollection
+    request.headers[.contentType] = nil
+    let head = try await wire.send(request).get()
+    switch head.status {
+    case 200..<300: return .made
+    // Not allowed on what is there already (RFC 4918 §9.3.1).
+    case 405: return .there
+    case 404, 409: return .orphaned
+    default: throw head.refusal
+    }
+  }
+
+  private func move(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
+    var request = temporary
+    request.method = Self.move
+    request.headers[.contentType] = nil
+    request.headers.set("Destination", attempt.request.url.string)
+    request.headers.set("Overwrite", attempt.upload.onlyIfAbsent ? "F" : "T")
+    let head = try await attempt.wire.send(request).get()
+    switch head.status {
+    // 207: some of what was to be moved was not.
+    case 207: throw .response(.malformed("the file was not moved to its name"))
+    case 200..<300: return
+    case 404:
+      // It is not there: what the ledger says is not so any more.
+      attempt.ledger.clear()
+      throw .upload(.gone)
+    case 405, 501:
+      try await remove(temporary, attempt.wire)
+      attempt.ledger.clear()
+      throw .upload(.unsupported("it does not rename files (MOVE); send them with the plain protocol"))
+    case 412:
+      try await remove(temporary, attempt.wire)
+      attempt.ledger.clear()
+      throw head.refusal
+    default: throw head.refusal
+    }
+  }
+
+  private func remove(_ temporary: TransferRequest, _ wire: UploadWire) async throws(TransferError) {
+    var request = temporary
+    request.method = .delete
+    request.headers[.contentType] = nil
+    let head = try await wire.send(request).get()
+    switch head.status {
+    case 200..<300, 404, 405, 410, 501: return
+    default: throw head.refusal
+    }
+  }
+
+  func abandon(
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+  ) async throws(TransferError) {
+    guard case .temporary(let path) = progress else { return }
+    var temporary = request
+    temporary.url = try request.url.at(path: path)
+    try await remove(temporary, wire)
+  }
+}

@@ -1,0 +1,186 @@
+import FoundationEssentials
+
+/// As much of XML 1.0 as S3 and WebDAV answer in: elements and their text. Strict: a document that is cut off or anything
+/// but well-formed is none. Document types, and with them entities of one's own, are refused.
+struct XMLElement: Sendable, Equatable {
+  /// Without its namespace's prefix.
+  var name: String
+  /// The text directly within it.
+  var text = ""
+  var children: [XMLElement] = []
+
+  subscript(name: String) -> XMLElement? { children.first { $0.name == name } }
+
+  func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
+
+  /// `nil` where the bytes are no document.
+  init?(_ data: Data) {
+    var parser = XMLParser(bytes: Array(data))
+    guard let root = parser.document() else { return nil }
+    self = root
+  }
+
+  fileprivate init(name: String) { self.name = name }
+
+  /// Text as it stands between tags.
+  static func escaped(_ text: String) -> String {
+    text.reduce(into: "") { result, character in
+      switch character {
+      case "&": result += "&amp;"
+      case "<": result += "&lt;"
+      case ">": result += "&gt;"
+      case "\"": result += "&quot;"
+      default: result.append(character)
+      }
+    }
+  }
+}
+
+private struct XMLParser {
+  let bytes: [UInt8]
+  private var position = 0
+
+  private static let maximumDepth = 32
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  mutating func document() -> XMLElement? {
+    if starts(with: "\u{FEFF}") { position += 3 }
+    guard skipMisc(), let root = element(depth: 0), skipMisc(), position == bytes.count else { return nil }
+    return root
+  }
+
+  private func starts(with text: String) -> Bool { bytes[position...].starts(with: text.utf8) }
+
+  private var byte: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+  private mutating func skipBlanks() {
+    while let byte, byte == 0x20 || byte == 9 || byte == 10 || byte == 13 { position += 1 }
+  }
+
+  /// Blanks, comments and processing instructions; false where one of them has no end.
+  private mutating func skipMisc() -> Bool {
+    while true {
+      skipBlanks()
+      if starts(with: "<!--") {
+        guard skip(past: "-->") else { return false }
+      } else if starts(with: "<?") {
+        guard skip(past: "?>") else { return false }
+      } else {
+        return true
+      }
+    }
+  }
+
+  private mutating func skip(past end: String) -> Bool {
+    while position < bytes.count {
+      if starts(with: end) {
+        position += end.utf8.count
+        return true
+      }
+      position += 1
+    }
+    return false
+  }
+
+  private mutating func element(depth: Int) -> XMLElement? {
+    guard depth < Self.maximumDepth, byte == UInt8(ascii: "<") else { return nil }
+    position += 1
+    guard let name = self.name() else { return nil }
+    var element = XMLElement(name: Self.local(name))
+    guard let isEmpty = attributes() else { return nil }
+    if isEmpty { return element }
+    while let byte {
+      if byte != UInt8(ascii: "<") {
+        guard let text = self.text() else { return nil }
+        element.text += text
+      } else if starts(with: "</") {
+        position += 2
+        guard self.name() == name else { return nil }
+        skipBlanks()
+        guard self.byte == UInt8(ascii: ">") else { return nil }
+        position += 1
+        return element
+      } else if starts(with: "<!--") {
+        guard skip(past: "-->") else { return nil }
+      } else if starts(with: "<?") {
+        guard skip(past: "?>") else { return nil }
+      } else if starts(with: "<![CDATA[") {
+        let start = position + 9
+        guard skip(past: "]]>") else { return nil }
+        element.text += String(decoding: bytes[start..<position - 3], as: UTF8.self)
+      } else {
+        guard let child = self.element(depth: depth + 1) else { return nil }
+        element.children.append(child)
+      }
+    }
+    return nil
+  }
+
+  private mutating func name() -> String? {
+    let start = position
+    while let byte, !" \t\r\n/>=<\"'&".utf8.contains(byte) { position += 1 }
+    return position > start ? String(decoding: bytes[start..<position], as: UTF8.self) : nil
+  }
+
+  private static func local(_ name: String) -> String {
+    name.firstIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name
+  }
+
+  /// Passes over attributes to the tag's end; true where the element ends with it.
+  private mutating func attributes() -> Bool? {
+    while true {
+      skipBlanks()
+      if byte == UInt8(ascii: ">") {
+        position += 1
+        return false
+      }
+      if starts(with: "/>") {
+        position += 2
+        return true
+      }
+      guard name() != nil else { return nil }
+      skipBlanks()
+      guard byte == UInt8(ascii: "=") else { return nil }
+      position += 1
+      skipBlanks()
+      guard let quote = byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { return nil }
+      position += 1
+      while let byte, byte != quote, byte != UInt8(ascii: "<") { position += 1 }
+      guard byte == quote else { return nil }
+      position += 1
+    }
+  }
+
+  private mutating func text() -> String? {
+    var text: [UInt8] = []
+    while let byte, byte != UInt8(ascii: "<") {
+      position += 1
+      guard byte == UInt8(ascii: "&") else {
+        text.append(byte)
+        continue
+      }
+      let end = bytes[position...].prefix(12).firstIndex(of: UInt8(ascii: ";"))
+      guard let end, let character = Self.entity(String(decoding: bytes[position..<end], as: UTF8.self)) else {
+        return nil
+      }
+      text += Array(String(character).utf8)
+      position = end + 1
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func entity(_ name: String) -> Unicode.Scalar? {
+    switch name {
+    case "lt": return "<"
+    case "gt": return ">"
+    case "amp": return "&"
+    case "quot": return "\""
+    case "apos": return "'"
+    default:
+      guard name.hasPrefix("#") else { return nil }
+      let isHex = name.hasPrefix("#x")
+      return UInt32(name.dropFirst(isHex ? 2 : 1), radix: isHex ? 16 : 10).flatMap(Unicode.Scalar.init)
+    }
+  }
+}

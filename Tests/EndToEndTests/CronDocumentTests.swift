@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// docs/cron.md, followed as it is written: only names of hosts, directories and programs are those of the test.
+@Suite("docs/cron.md", .timeLimit(.minutes(3))) struct CronDocumentTests {
+  private let document: String
+  private let user: FreshUser
+
+  init() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    document = try String(contentsOf: root.appending(path: "docs/cron.md"), encoding: .utf8)
+    user = try FreshUser()
+    try user.directory.directory("reports/outbox")
+    try user.directory.directory("reports/sent")
+  }
+
+  /// The first block of code in a language that holds some words.
+  private func block(_ language: String, with words: String) throws -> String {
+    let blocks = document.components(separatedBy: "```\(language)\n").dropFirst()
+      .map { $0.components(separatedBy: "\n```")[0] }
+    return try #require(blocks.first { $0.contains(words) })
+  }
+
+  private func adapted(_ text: String, _ server: String) throws -> String {
+    let programs = (try BuiltPrograms.path("transferctl") as NSString).deletingLastPathComponent
+    return text.replacing("/srv/reports", with: user.directory.path("reports"))
+      .replacing("https://host.example", with: server)
+      .replacing("/usr/local/bin/transferctl", with: programs + "/transferctl")
+      .replacing("transferctl upload", with: programs + "/transferctl upload")
+      .replacing(programs + "/" + programs, with: programs)
+  }
+
+  /// As cron does it: sh, `/`, hardly an environment.
+  private func cron(_ command: String) async throws -> ChildProcess.Result {
+    var launch = try user.launch(["-c", command], environment: ["PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"])
+    launch.program = "/bin/sh"
+    return try await launch.run(timeout: .seconds(90))
+  }
+
+  @Test("the crontab's line sends what is there, once, and moves it")
+  func crontab() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    for name in ["a", "b c"] { try user.directory.file("reports/outbox/\(name).csv", text: name) }
+    let line = try #require(try block("crontab", with: "transferctl").split(separator: "\n").last)
+    let command = String(line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5])
+    // crontab(5): an unescaped % would end the command here.
+    #expect(command.replacing("\\%", with: "").contains("%") == false)
+    let adapted = try adapted(command.replacing("\\%", with: "%"), nginx.url(""))
+    for _ in 1...2 {
+      let result = try await cron(adapted)
+      #expect(result.status == 0, "\(result.stderr)")
+    }
+    #expect(try user.directory.names(in: "reports/sent") == ["a.csv", "b c.csv"])
+    #expect(try user.directory.names(in: "reports/outbox").isEmpty)
+    try await nginx.stop()
+    #expect(nginx.targets("PUT").sorted() == ["/in/a.csv", "/in/b%20c.csv"])
+    #expect(try await user.ctl("batch", "ls").stdout.contains("nightly-2"))
+  }
+
+  @Test("the unit's command does the same, and systemd takes both units")
+  func units() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    try user.directory.file("reports/outbox/a", text: "a")
+    let service = try block("ini", with: "ExecStart")
+    let command = try #require(service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+    let words = command.dropFirst("ExecStart=/bin/sh -c '".count).dropLast()
+    let result = try await cron("cd \(user.directory.path("reports")) && " + adapted(String(words), nginx.url("")))
+    #expect(result.status == 0, "\(result.stderr)")
+    #expect(try user.directory.names(in: "reports/sent") == ["a"])
+    let timer = try user.directory.file("nightly-upload.timer", text: try block("ini", with: "Persistent=true"))
+    let unit = try user.directory.file(
+      "nightly-upload.service", text: service.replacing("/srv/reports", with: user.directory.path("reports")))
+    let verify = try await Launch(try BuiltPrograms.system("systemd-analyze"), ["verify", unit, timer]).run()
+    #expect(!(verify.stderr + verify.stdout).contains("nightly-upload"), "\(verify.stderr)")
+  }
+
+  @Test("a dump by standard input arrives")
+  func dump() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let line = try block("sh", with: "pg_dump").replacing("pg_dump shop", with: "printf dumped")
+    #expect(try await cron(adapted(line, nginx.url(""))).status == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: nginx.root + "/backups")
+    #expect(names.count == 1 && names[0].hasPrefix("shop-2") && names[0].hasSuffix(".sql"))
+    #expect(try String(contentsOfFile: nginx.root + "/backups/" + names[0], encoding: .utf8) == "dumped")
+  }
+
+  @Test("the hook writes its line")
+  func hook() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let script = try user.directory.file(
+      "tell", text: try block("sh", with: "uploads.log").replacing("/srv/reports", with: user.directory.path("reports"))
+    )
+    chmod(script, 0o755)
+    let config = try block("yaml", with: "hooks:").replacing("/usr/local/bin/tell", with: script)
+    let daemon = try await Daemon(config: config)
+    let path = try daemon.source("a", Payload(size: 10))
+    let id = try await daemon.upload(path, "--to", nginx.url("/a"))
+    try await daemon.told("hook onComplete: exit 0", of: id)
+    let log = try String(contentsOfFile: user.directory.path("reports/uploads.log"), encoding: .utf8)
+    #expect(log.contains(" completed {") && log.contains("\"state\":\"completed\""))
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// U3, F4, F5: lists, batches and keys, as cron uses them.
+@Suite("uploads from cron", .timeLimit(.minutes(4))) struct UploadCronTests {
+  @Test("two runs at once with the same keys send each file once, and move it once")
+  func overlapping() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let user = try FreshUser()
+    let count = 60
+    let (out, sent) = (try user.directory.directory("out"), try user.directory.directory("sent"))
+    for number in 0..<count { try user.directory.file("out/\(number).csv", text: "\(number)\n") }
+    let list = Data((0..<count).map { "\(out)/\($0).csv\0" }.joined().utf8)
+    var launch = try user.launch([
+      "upload", "-0", "-i", "-", "--ignore-missing", "--to", nginx.url("/in/{name}"), "--batch", "nightly", "--key",
+      "{path}:{mtime}", "--on-success", "move=\(sent)", "--wait",
+    ])
+    launch.input = list
+    let line = launch
+    async let one = line.run(timeout: .seconds(100))
+    async let two = line.run(timeout: .seconds(100))
+    for result in [try await one, try await two] { #expect(result.status == 0, "\(result.stderr)") }
+    // And once more, when all is over.
+    let third = try await launch.run()
+    #expect(third.status == 0 && third.stdout.isEmpty)
+    #expect(try user.directory.names(in: "out").isEmpty)
+    #expect(try user.directory.names(in: "sent").count == count)
+    let batch = try await user.ctl("batch", "show", "nightly")
+    #expect(batch.stdout.contains("completed:") && batch.stdout.contains("\(count)"))
+    try await nginx.stop()
+    #expect(nginx.targets("PUT").sorted() == (0..<count).map { "/in/\($0).csv" }.sorted())
+  }
+
+  @Test("a batch ends with its truth: one that failed makes the run fail, and a later one sends only that")
+  func truth() async throws {
+    let isRepaired = Watched(false)
+    let server = try LoopbackServer { request in
+      request.path == "/b" && !isRepaired.value ? .response(403) : .response(201)
+    }
+    let daemon = try await Daemon()
+    for name in ["a", "b", "c"] { _ = try daemon.source(name, Payload(size: 100)) }
+    let arguments =
+      ["a", "b", "c"].map { daemon.directory.path("out/" + $0) } + [
+        "--to", server.url("/"), "--protocol", "plain", "--batch", "n", "--key", "{name}", "--retry-failed", "--wait",
+      ]
+    let first = try await daemon.run(["upload"] + arguments)
+    #expect(first.status == 1 && first.lines.count == 3)
+    #expect(try await daemon.ctl("wait", "--batch", "n").status == 1)
+    #expect(try await daemon.ctl("batch", "show", "n").stdout.contains("failed: http-403"))
+    isRepaired.mutate { $0 = true }
+    let second = try await daemon.run(["upload"] + arguments)
+    #expect(second.status == 0, "\(second.stderr)")
+    #expect(second.lines == first.lines)
+    #expect(server.requests.map(\.path).sorted() == ["/a", "/b", "/b", "/c"])
+    #expect(try await daemon.ctl("wait", "--batch", "n").status == 0)
+  }
+
+  @Test("paths with blanks and newlines arrive by -0, and directories keep their shape")
+  func names() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let daemon = try await Daemon()
+    for name in ["a b", "new\nline", "#hash", "sub/é?%"] { _ = try daemon.source(name, Payload(size: 10)) }
+    let result = try await daemon.ctl(
+      "upload", "--recursive", "--root", daemon.directory.path("out"), daemon.directory.path("out"), "--to",
+      nginx.url("/in/"),
+      "--wait")
+    #expect(result.status == 0, "\(result.stderr)")
+    let names = try FileManager.default.subpathsOfDirectory(atPath: nginx.root + "/in").sorted()
+    #expect(names == ["#hash", "a b", "new\nline", "sub", "sub/é?%"])
+  }
+
+  @Test("a manifest says for each file where it goes")
+  func manifest() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let daemon = try await Daemon()
+    for name in ["a", "b"] { _ = try daemon.source(name, Payload(size: 10)) }
+    let manifest = """
+      {"source":"\(daemon.directory.path("out/a"))","destination":"\(nginx.url("/x/"))"}
+      {"source":"\(daemon.directory.path("out/b"))","destination":"\(nginx.url("/y/{size}"))","priority":3}
+      """
+    let result = try await daemon.ctl("upload", "--manifest", "-", "--wait", input: Data(manifest.utf8))
+    #expect(result.status == 0, "\(result.stderr)")
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: nginx.root).sorted() == ["x", "x/a", "y", "y/10"])
+  }
+
+  @Test("ten thousand files are queued durably and sent", .timeLimit(.minutes(10)))
+  func bulk() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let daemon = try await Daemon("--max-per-origin", "16", "--log-level", "notice")
+    let count = 10_000
+    let out = try daemon.directory.directory("out")
+    for number in 0..<count { try daemon.directory.file("out/\(number)", text: "\(number)") }
+    let list = Data((0..<count).map { "\(out)/\($0)\n" }.joined().utf8)
+    let ids = try await daemon.uploadAll(
+      ["-i", "-", "--to", nginx.url("/in/"), "--protocol", "plain", "--batch", "bulk", "--key", "{path}"], input: list)
+    #expect(Set(ids).count == count)
+    let memory = daemon.residentBytes
+    #expect(try await daemon.ctl("wait", "--batch", "bulk", timeout: .seconds(500)).status == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root + "/in").count == count)
+    #expect(daemon.residentBytes < memory + 64 << 20)
+    let again = try await daemon.uploadAll(
+      ["-i", "-", "--to", nginx.url("/in/"), "--protocol", "plain", "--batch", "bulk", "--key", "{path}"], input: list)
+    #expect(again == ids)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension Daemon {
+  /// Writes a file to be uploaded, and returns its path.
+  func source(_ name: String, _ payload: Payload) throws -> String {
+    let path = directory.path("out/" + name)
+    try FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try payload.write(to: path)
+    return path
+  }
+
+  /// Adds uploads, and returns their ids.
+  func uploadAll(_ arguments: [String], input: Data = Data()) async throws -> [String] {
+    var launch = try ctlLaunch(["upload"] + arguments)
+    launch.input = input
+    return try await launch.runSuccessfully(timeout: .seconds(60)).lines
+  }
+
+  /// What the history tells beside the states.
+  func reasons(_ id: String) async throws -> [String] {
+    try await ctlLaunch(["events", id, "--format", "json"]).runSuccessfully().lines.compactMap { line in
+      let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      return event?["kind"] as? String == "changed" ? event?["reason"] as? String : nil
+    }
+  }
+
+  /// Suspends until the history tells something.
+  func told(_ words: String, of id: String, timeout: Duration = .seconds(40)) async throws {
+    let events = try ctlStarted("events", id, "--follow", "--format", "json")
+    try await events.waitForOutput(words, timeout: timeout)
+    events.signalGroup(SIGKILL)
+  }
+
+  /// Names of what is spooled.
+  var spooled: [String] { (try? directory.names(in: "state/spool")) ?? [] }
+}
+
+extension Nginx {
+  /// Requests of a method so far, each with its target; a line is written when its request has ended.
+  func targets(_ method: String) -> [String] {
+    accessLog.compactMap { line in
+      let words = line.split(separator: " ")
+      return words.count > 1 && words[0] == method ? String(words[1]) : nil
+    }
+  }
+}
+
+/// Suspends until a condition that no event announces is true.
+func eventually(
+  _ what: String, timeout: Duration = .seconds(40), _ condition: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + timeout
+  while try await !condition() {
+    guard .now < deadline else { throw TestSupportError.timedOut(what, after: timeout) }
+    try await Task.sleep(for: .milliseconds(10))
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Glibc
+
+/// A scripted HTTP/2 server on 127.0.0.1, over TLS: a file, cut off as HTTP/2 servers cut off.
+///
+/// Debian's package `python3-h2`, run by the system's own Python. What happens is in the query: `?fault=NAME&after=BYTES`
+/// and `&times=N` for the first N requests of that path alone.
+public final class H2Server: Sendable {
+  public let port: UInt16
+  private let process: ChildProcess
+  private let directory: TemporaryDirectory
+
+  public init(_ certificates: TestCertificates, serving content: Data) async throws {
+    directory = try TemporaryDirectory()
+    let script = try directory.file("server.py", text: Self.script)
+    let file = try directory.file("content", content)
+    process = try ChildProcess(
+      Launch("/usr/bin/python3", ["-u", script, certificates.certificate, certificates.key, file]))
+    do {
+      try await process.waitForOutput("listening ", timeout: .seconds(20))
+      try await process.waitForOutput("\n", timeout: .seconds(5))
+    } catch {
+      throw TestSupportError.failed(
+        program: "the HTTP/2 server (apt-get install python3-h2)", reason: "\(error): \(process.errorsSoFar)")
+    }
+    let number = process.outputSoFar.dropFirst("listening ".count).prefix { $0.isNumber }
+    guard let port = UInt16(number) else {
+      throw TestSupportError.failed(program: "the HTTP/2 server", reason: process.outputSoFar)
+    }
+    self.port = port
+  }
+
+  deinit { process.signalGroup(SIGKILL) }
+
+  public func url(_ target: String) -> String { "https://127.0.0.1:\(port)\(target)" }
+
+  /// `METHOD TARGET RANGE`, a line for each request.
+  public var requests: [String] {
+    process.outputSoFar.split(separator: "\n").dropFirst().map(String.init)
+  }
+
+  private static let script = """
+    import socket, ssl, sys, threading
+    from urllib.parse import urlsplit, parse_qs
+    import h2.config, h2.connection, h2.events, h2.errors
+
+    content = open(sys.argv[3], "rb").read()
+    seen, lock = {}, threading.Lock()
+
+    def answer(connection, sock, stream, headers):
+        target = headers[":path"]
+        path = urlsplit(target)
+        query = {name: values[0] for name, values in parse_qs(path.query).items()}
+        print(headers[":method"], target, headers.get("range", "-"), flush=True)
+        with lock:
+            count = seen[path.path] = seen.get(path.path, 0) + 1
+        fault = query.get("fault") if count <= int(query.get("times", "1000000")) else None
+        start = int(headers["range"][6:].split("-")[0]) if "range" in headers else 0
+        body = content[start:]
+        fields = [(":status", "206" if start else "200"), ("etag", '"v1"'), ("accept-ranges", "bytes")]
+        if query.get("length", "1") == "1":
+            fields.append(("content-length", str(len(body))))
+        if start:
+            fields.append(("content-range", "bytes %d-%d/%d" % (start, len(content) - 1, len(content))))
+        connection.send_headers(stream, fields)
+        end = int(query.get("after", "0")) if fault else len(body)
+        for at in range(0, end, 16384):
+            connection.send_data(stream, body[at:min(end, at + 16384)])
+            sock.sendall(connection.data_to_send())
+        if fault is None:
+            connection.end_stream(stream)
+        elif fault == "reset":
+            connection.reset_stream(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        elif fault == "refused":
+            connection.reset_stream(stream, h2.errors.ErrorCodes.REFUSED_STREAM)
+        elif fault == "goaway":
+            connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
+        sock.sendall(connection.data_to_send())
+        return fault in ("goaway", "eof")
+
+    def serve(sock):
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="utf-8"))
+        connection.initiate_connection()
+        sock.sendall(connection.data_to_send())
+        while True:
+            data = sock.recv(65536)
+            if not data:
+                return
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.RequestReceived):
+                    if answer(connection, sock, event.stream_id, dict(event.headers)):
+                        return
+            sock.sendall(connection.data_to_send())
+
+    def run(sock):
+        try:
+            with context.wrap_socket(sock, server_side=True) as tls:
+                serve(tls)
+        except (OSError, ssl.SSLError):
+            pass
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1], sys.argv[2])
+    context.set_alpn_protocols(["h2"])
+    listener = socket.create_server(("127.0.0.1", 0))
+    print("listening", listener.getsockname()[1], flush=True)
+    while True:
+        threading.Thread(target=run, args=(listener.accept()[0],), daemon=True).start()
+
+    """
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+  private static let payload = Payload(size: 600_000)
+
+  private static func session(_ certificates: TestCertificates) -> Session {
+    var configuration = SessionConfiguration()
+    configuration.certificateAuthorityFile = certificates.authority
+    return Session(configuration: configuration)
+  }
+
+  // A32
+  @Test(
+    "a stream that is reset, a connection that goes away, and one that just ends: gone on from, never completed",
+    arguments: ["reset", "refused", "goaway", "eof"], [true, false])
+  func cut(_ fault: String, _ hasLength: Bool) async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let length = hasLength ? "" : "&length=0"
+    let room = try DownloadRoom(Self.session(certificates))
+    let once = TransferRequest(url: try RequestURL(server.url("/a?fault=\(fault)&after=200000\(length)")))
+    let failed = try await room.download(once).response()
+    #expect(failed.error?.isTransient == true, "\(String(describing: failed.error))")
+    #expect(try room.names().contains(DownloadRoom.name) == false)
+    #expect(failed.metrics.last?.networkProtocol == "h2")
+
+    let other = try DownloadRoom(Self.session(certificates))
+    let twice = TransferRequest(url: try RequestURL(server.url("/b?fault=\(fault)&after=200000&times=2\(length)")))
+    let response = try await other.download(twice, interceptor: .atOnce(3)).response()
+    #expect(response.error == nil, "\(String(describing: response.error))")
+    try other.expectOnly(Self.payload)
+  }
+
+  @Test("an answer in memory that is cut is an error too", arguments: ["reset", "goaway", "eof"])
+  func data(_ fault: String) async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let url = try RequestURL(server.url("/?fault=\(fault)&after=1000&length=0"))
+    let response = await Self.session(certificates).request(url).response()
+    #expect(response.error?.isTransient == true, "\(String(describing: response.error))")
+  }
+
+  @Test("downloads share one connection; an upload has one of its own, by HTTP/1.1")
+  func multiplexing() async throws {
+    let certificates = try await TestCertificates()
+    let nginx = try await Nginx(.init(certificates: certificates, http2: true, uploads: true))
+    try Self.payload.write(to: nginx.root + "/a.bin")
+    let session = Self.session(certificates)
+    let room = try DownloadRoom(session)
+    let request = TransferRequest(url: try RequestURL(nginx.url("/a.bin")))
+    let new = try await withThrowingTaskGroup(of: Bool.self) { group in
+      for number in 0..<20 {
+        let download = try room.download(request, to: room.directory.path("\(number)"))
+        group.addTask {
+          let response = await download.response()
+          #expect(response.error == nil)
+          #expect(response.metrics.last?.networkProtocol == "h2")
+          return response.metrics.last?.isConnectionReused == false
+        }
+      }
+      return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(new == 1)
+    let body = Payload(size: 100_000)
+    let response = await session.request(
+      try RequestURL(nginx.url("/up.bin")), method: .put, body: .data(body.data)
+    ).response()
+    #expect(response.head?.status == 201)
+    #expect(response.metrics.last?.networkProtocol == "http/1.1")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: nginx.root + "/up.bin")) == body.data)
+    let after = try await room.download(request, to: room.directory.path("after")).response()
+    #expect(after.metrics.last?.networkProtocol == "h2")
+    #expect(after.metrics.last?.isConnectionReused == true)
+  }
+
+  @Test("a server that lets no connection live long loses no download")
+  func shortLived() async throws {
+    let certificates = try await TestCertificates()
+    let nginx = try await Nginx(.init(certificates: certificates, http2: true, directives: "keepalive_requests 3;"))
+    try Self.payload.write(to: nginx.root + "/a.bin")
+    let room = try DownloadRoom(Self.session(certificates))
+    let request = TransferRequest(url: try RequestURL(nginx.url("/a.bin")))
+    try await withThrowingTaskGroup(of: TransferError?.self) { group in
+      for number in 0..<30 {
+        let download = try room.download(request, to: room.directory.path("\(number)"), interceptor: .atOnce(5))
+        group.addTask { await download.response().error }
+      }
+      for try await error in group { #expect(error == nil) }
+    }
+    for number in 0..<30 { #expect(try sha256(ofFile: room.directory.path("\(number)")) == Self.payload.sha256) }
+  }
+}

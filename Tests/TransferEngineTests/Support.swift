@@ -1,0 +1,8 @@
+import FoundationEssentials
+
+@testable import TransferEngine
+
+extension DataResponse {
+  /// The body as text; empty where there is none.
+  var text: String { String(decoding: data ?? Data(), as: UTF8.self) }
+}

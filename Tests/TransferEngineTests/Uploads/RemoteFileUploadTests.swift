@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(2))) struct RemoteFileUploadTests {
+  private static let keys = Credentials(username: "user", password: "secret")
+
+  private func upload(_ room: UploadRoom, _ ftp: FTPServer, _ path: String, onlyIfAbsent: Bool = false) throws
+    -> FileUpload
+  {
+    try room.upload(
+      to: "ftp://127.0.0.1:\(ftp.port)/\(path)", by: .automatic, credentials: Self.keys, onlyIfAbsent: onlyIfAbsent)
+  }
+
+  private func ssh(_ room: UploadRoom, _ server: SSHServer, _ scheme: String, _ name: String) throws -> FileUpload {
+    var upload = try room.upload(to: server.url(scheme, server.root + "/" + name), by: .automatic)
+    upload.request.ssh = SSHConfiguration(knownHostsFiles: [server.knownHosts], privateKeyFile: server.privateKey)
+    return upload
+  }
+
+  @Test("FTP: every size arrives under its name, directories are made, nothing stays beside it")
+  func ftp() async throws {
+    let ftp = try await FTPServer()
+    for size in [0, 1, 5 << 20 + 1, 8 << 20 - 1] as [Int64] {
+      let room = try UploadRoom(size: size)
+      let response = await room.send(try upload(room, ftp, "a/b%20c/\(size).bin"))
+      #expect(word(response.error) == "success", "\(size)")
+      #expect(response.bytesAcknowledged == size)
+      #expect(try sha256(ofFile: ftp.root + "/a/b c/\(size).bin") == room.payload.sha256)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root + "/a/b c").count == 4)
+  }
+
+  @Test("FTP: a cut upload is gone on with from what is there", arguments: [1, 2_000_000] as [Int64])
+  func ftpResumes(after bytes: Int64) async throws {
+    var options = FTPServer.Options()
+    options.uploadFaultAfter = bytes
+    let ftp = try await FTPServer(options)
+    let room = try UploadRoom(size: 6 << 20)
+    let journal = UploadRecorder()
+    let first = await room.send(try upload(room, ftp, "x.bin"), journal: journal)
+    #expect(first.error?.isTransient == true)
+    #expect(!FileManager.default.fileExists(atPath: ftp.root + "/x.bin"))
+    let second = await Session().upload(
+      try upload(room, ftp, "x.bin"), resumingWith: journal.last?.encoded(), interceptor: .atOnce(2)
+    ).response()
+    #expect(word(second.error) == "success")
+    #expect(second.resumedFrom > 0)
+    #expect(second.bytesSent == room.payload.size - second.resumedFrom)
+    #expect(try sha256(ofFile: ftp.root + "/x.bin") == room.payload.sha256)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
+  }
+
+  @Test("FTP: what is there is kept where that is asked for; a changed source starts over; abandoned, nothing stays")
+  func ftpPolicies() async throws {
+    var options = FTPServer.Options()
+    options.uploadFaultAfter = 2_000_000
+    let ftp = try await FTPServer(options)
+    let room = try UploadRoom(size: 6 << 20)
+    let ledger = try #require(await room.send(try upload(room, ftp, "x.bin")).ledger)
+    let new = Payload(size: 5 << 20, seed: 9)
+    try room.change(to: new)
+    let response = await room.send(try upload(room, ftp, "x.bin"), resumingWith: ledger)
+    #expect(word(response.error) == "success")
+    #expect(try sha256(ofFile: ftp.root + "/x.bin") == new.sha256)
+    let kept = await room.send(try upload(room, ftp, "x.bin", onlyIfAbsent: true))
+    #expect(kept.error?.isTransient == false)
+    try Payload(size: 3).write(to: ftp.root + ledger.temporaryPath)
+    for _ in 0..<2 { try await room.session.abandon(try upload(room, ftp, "x.bin"), ledger: ledger.encoded()) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
+  }
+
+  @Test("SFTP and SCP: every size arrives", arguments: ["sftp", "scp"])
+  func ssh(_ scheme: String) async throws {
+    let server = try await SSHServer()
+    for size in [0, 1, 5 << 20 + 1] as [Int64] {
+      let room = try UploadRoom(size: size)
+      let response = await room.send(try ssh(room, server, scheme, "\(size).bin"))
+      #expect(word(response.error) == "success", "\(size)")
+      #expect(try sha256(ofFile: server.root + "/\(size).bin") == room.payload.sha256)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: server.root).count == 3)
+  }
+
+  @Test("SFTP: killed ten times, what is there is not sent again")
+  func sftpKills() async throws {
+    let server = try await SSHServer()
+    let room = try UploadRoom(size: 32 << 20)
+    let journal = UploadRecorder()
+    for number in 1...10 {
+      let reached = Gate()
+      let request = Session().upload(
+        try ssh(room, server, "sftp", "k.bin"), resumingWith: journal.last?.encoded(), journal: journal)
+      request.uploadProgress { if $0.sent >= Int64(number) * 2 << 20 { reached.open() } }
+      request.resume()
+      try await reached.wait()
+      request.cancel()
+      _ = await request.response()
+    }
+    let last = await room.send(
+      try ssh(room, server, "sftp", "k.bin"), resumingWith: journal.last, interceptor: .soon)
+    #expect(word(last.error) == "success")
+    #expect(last.resumedFrom > 8 << 20)
+    #expect(try sha256(ofFile: server.root + "/k.bin") == room.payload.sha256)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: server.root) == ["k.bin"])
+  }
+}
+
+extension UploadLedger {
+  fileprivate var temporaryPath: String { if case .temporary(let path) = progress { path } else { "" } }
+}

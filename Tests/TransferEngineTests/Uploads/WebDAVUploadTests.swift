@@ -1,0 +1,134 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(2))) struct WebDAVUploadTests {
+  private static func nginx() async throws -> Nginx {
+    try await Nginx(.init(directives: "dav_methods PUT DELETE MKCOL MOVE;"))
+  }
+
+  @Test("nginx: any size arrives under its name, collections are made, nothing stays beside it")
+  func nginx() async throws {
+    let nginx = try await Self.nginx()
+    for size in [0, 1, 5 << 20 + 1, 8 << 20 - 1] as [Int64] {
+      let room = try UploadRoom(size: size)
+      let response = await room.send(try room.upload(to: nginx.url("/a/b%20c/d/\(size).bin"), by: .webDAV))
+      #expect(word(response.error) == "success", "\(size)")
+      #expect(response.ledger == nil)
+      #expect(try sha256(ofFile: nginx.root + "/a/b c/d/\(size).bin") == room.payload.sha256)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root + "/a/b c/d").count == 4)
+  }
+
+  @Test("what is there is replaced, or kept where that is asked for")
+  func existing() async throws {
+    let nginx = try await Self.nginx()
+    let old = try UploadRoom(size: 100, seed: 1)
+    let new = try UploadRoom(size: 200, seed: 2)
+    #expect(await old.send(try old.upload(to: nginx.url("/x"), by: .webDAV)).isSuccess)
+    let refused = await new.send(try new.upload(to: nginx.url("/x"), by: .webDAV, onlyIfAbsent: true))
+    #expect(word(refused.error) == "status 412")
+    #expect(refused.ledger == nil)
+    #expect(try sha256(ofFile: nginx.root + "/x") == old.payload.sha256)
+    #expect(await new.send(try new.upload(to: nginx.url("/x"), by: .webDAV)).isSuccess)
+    #expect(try sha256(ofFile: nginx.root + "/x") == new.payload.sha256)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root) == ["x"])
+  }
+
+  @Test("wsgidav takes it too, and a locked name is waited for")
+  func wsgidav() async throws {
+    let peer = try await PythonPeer.webDAV()
+    let room = try UploadRoom(size: 3 << 20)
+    let upload = try room.upload(to: peer.url("/new/one/file.bin"), by: .webDAV)
+    let response = await room.send(upload)
+    #expect(word(response.error) == "success", "\(String(describing: response.error)) \(peer.log)")
+    #expect(try sha256(ofFile: peer.directory.path("www/new/one/file.bin")) == room.payload.sha256)
+    let lock = """
+      <?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
+      <D:locktype><D:write/></D:locktype></D:lockinfo>
+      """
+    var request = TransferRequest(url: upload.request.url, method: HTTPRequest.Method("LOCK")!)
+    request.headers[.contentType] = "application/xml"
+    request.body = .data(Data(lock.utf8))
+    let locked = await room.session.request(request).response()
+    #expect(locked.head?.status == 200)
+    let waiting = await room.send(upload)
+    #expect(word(waiting.error) == "status 423")
+    #expect(waiting.error?.isTransient == true)
+    try await room.session.abandon(upload, ledger: #require(waiting.ledger).encoded())
+    #expect(try peer.directory.names(in: "www/new/one") == ["file.bin"])
+  }
+
+  @Test("killed between the last byte and the new name, nothing is sent again; abandoned, nothing stays")
+  func kill() async throws {
+    let nginx = try await Self.nginx()
+    let room = try UploadRoom(size: 3 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in .response(500) }
+    _ = server
+    let upload = try room.upload(to: nginx.url("/k.bin"), by: .webDAV)
+    let name = try TemporaryName(for: upload.request.url, source: SourceIdentity(path: room.path))
+    let ledger = UploadLedger(
+      source: try SourceIdentity(path: room.path), target: upload.request.url.ledgerTarget,
+      progress: .temporary(path: name.path))
+    try room.payload.write(to: nginx.root + name.path)
+    let response = await room.send(upload, resumingWith: ledger)
+    #expect(word(response.error) == "success")
+    #expect(response.bytesSent == 0)
+    #expect(try sha256(ofFile: nginx.root + "/k.bin") == room.payload.sha256)
+    try Payload(size: 10).write(to: nginx.root + name.path)
+    for _ in 0..<2 { try await room.session.abandon(upload, ledger: ledger.encoded()) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root) == ["k.bin"])
+    try Payload(size: 10).write(to: nginx.root + name.path)
+    #expect(word(await room.send(upload, resumingWith: ledger).error) == "success")
+    #expect(try sha256(ofFile: nginx.root + "/k.bin") == room.payload.sha256)
+  }
+
+  @Test("a server that is full is retried later; one that cannot rename is told apart, and left clean")
+  func faults() async throws {
+    let room = try UploadRoom(size: 1000)
+    let full = try LoopbackServer { _ in .response(507) }
+    let refused = await room.send(try room.upload(to: full.url("/a"), by: .webDAV))
+    #expect(word(refused.error) == "status 507")
+    #expect(refused.error?.isTransient == true)
+    let simple = try LoopbackServer { .response($0.method == "PUT" ? 201 : $0.method == "DELETE" ? 204 : 405) }
+    let response = await room.send(try room.upload(to: simple.url("/a"), by: .webDAV))
+    #expect(word(response.error) == "unsupported")
+    #expect(response.ledger == nil)
+    #expect(simple.requests.map(\.method) == ["PUT", "MOVE", "DELETE"])
+    #expect(simple.requests[0].target == simple.requests[2].target)
+  }
+
+  @Test("plain PUT to nginx: every size, 1 GiB of holes among them")
+  func plain() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    for size in [0, 1, 5 << 20 - 1, 16 << 20 + 1] as [Int64] {
+      let room = try UploadRoom(size: size)
+      #expect(word(await room.send(try room.upload(to: nginx.url("/in/\(size)"), by: .automatic)).error) == "success")
+      #expect(try sha256(ofFile: nginx.root + "/in/\(size)") == room.payload.sha256)
+    }
+    let room = try UploadRoom(size: 1 << 20)
+    #expect(truncate(room.path, 1 << 30) == 0)
+    let response = await room.send(try room.upload(to: nginx.url("/in/sparse"), verifiesLength: true))
+    #expect(word(response.error) == "success")
+    #expect(try sha256(ofFile: nginx.root + "/in/sparse") == sha256(ofFile: room.path))
+  }
+
+  @Test("a temporary name is hidden, stands beside its target, and is never too long")
+  func names() throws {
+    let identity = SourceIdentity(device: 1, inode: 2, size: 3, modified: 4)
+    let name = try TemporaryName(for: try RequestURL("http://h/a/b%20c"), source: identity).path
+    #expect(name.hasPrefix("/a/.b%20c."))
+    #expect(name.hasSuffix(".part"))
+    #expect(try TemporaryName(for: try RequestURL("http://h/a/b%20c"), source: identity).path == name)
+    var other = identity
+    other.modified = 5
+    #expect(try TemporaryName(for: try RequestURL("http://h/a/b%20c"), source: other).path != name)
+    let long = try TemporaryName(
+      for: try RequestURL("http://h/" + String(repeating: "x", count: 250)), source: identity)
+    #expect(long.path.utf8.count < 60)
+    #expect(throws: TransferError.self) { try TemporaryName(for: try RequestURL("http://h/a/"), source: identity) }
+  }
+}
