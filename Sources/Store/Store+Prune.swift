@@ -5,6 +5,8 @@ import TransferAPI
 /// How far a pruning of the history has come. Begins with `PruneProgress()`.
 public struct PruneProgress: Equatable, Sendable {
   fileprivate var event: Int64 = 0
+  /// The newest event when it began: what others add meanwhile is none of this pruning's business, whatever its time.
+  fileprivate var lastEvent: Int64?
   fileprivate var areEventsDone = false
   fileprivate var attemptsOfJob: Int64 = 0
   /// Nothing is left to look at.
@@ -42,11 +44,14 @@ extension Store {
   /// Events stand in the order of their times, but for clocks that were set back: a step without an old one is the last.
   private func pruneEvents(_ progress: inout PruneProgress, _ limit: Int64) async throws(StoreError) {
     let start = progress.event
+    var last = progress.lastEvent ?? 0
+    if progress.lastEvent == nil { last = try await lastEvent() }
+    progress.lastEvent = last
     let found: Window? = try await read { db in
       try Window.fetch(
         db, "SELECT max(seq), min(at) FROM (SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)", start)
     }
-    guard let window = found, window.oldest < limit else {
+    guard start < last, let window = found, window.oldest < limit else {
       progress.areEventsDone = true
       return
     }
