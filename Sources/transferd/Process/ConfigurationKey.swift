@@ -25,7 +25,7 @@ struct ConfigurationKey: Sendable {
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
     word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
-    text("sshKnownHosts", "the path of a known-hosts file") { $0.remote.ssh.knownHostsFiles = [$1] },
+    path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
     file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
     word("ftpSecurity", RemoteAccess.FTPWord.allCases) { $0.remote.ftpSecurity = $1.security },
     command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
@@ -95,6 +95,11 @@ struct ConfigurationKey: Sendable {
     scalar(name, "the absolute path of a file that can be read", change) { path in
       path.hasPrefix("/") && access(path, R_OK) == 0 ? path : nil
     }
+  }
+
+  /// Of a file that need not be there yet.
+  private static func path(_ name: String, _ change: @escaping Change<String>) -> ConfigurationKey {
+    scalar(name, "the absolute path of a file", change) { $0.hasPrefix("/") ? $0 : nil }
   }
 
   private static func text(
