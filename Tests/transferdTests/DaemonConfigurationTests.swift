@@ -131,7 +131,8 @@ import Testing
     #expect(loaded.limits.admission == Admission(maxActive: 5, maxPerOrigin: 4))
     #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
     let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": "/bin/echo,done"]
-    #expect(try await load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
+    #expect(
+      try await load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
     await #expect(throws: DaemonConfiguration.Invalid.self) {
       try await load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
     }

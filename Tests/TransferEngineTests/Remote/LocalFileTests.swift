@@ -41,7 +41,7 @@ import Testing
     let first = try await room.download(request, journal: journal).response()
     #expect(first.error != nil)
     let data = try #require(first.resumeData)
-    #expect(first.bytesOnDisk < Self.large.size)
+    #expect(first.bytesOnDisk > 0)
     if what == "changed" { try Payload(size: Self.large.size, seed: 13).write(to: source) }
     let second = try await room.download(request, resumingWith: data.encoded()).response()
     #expect(second.error == nil)
