@@ -59,6 +59,9 @@ struct SpoolFeed {
   let connection: Connection
   let token: String
 
+  /// For one piece: a daemon that has only just started may be slow to answer.
+  private static let tries = 5
+
   private var path: String { "/v1/spool/\(token)" }
 
   /// - Returns: how many bytes came.
@@ -75,14 +78,14 @@ struct SpoolFeed {
 
   /// The same piece again is written over itself, so a lost answer does no harm.
   private mutating func send(_ piece: Data, at offset: Int64) async throws {
-    for isSecond in [false, true] {
+    for isLast in Array(repeating: false, count: Self.tries - 1) + [true] {
       do {
         let (status, answer) = try await client.transport.send(
           "PUT", ControlClient.path(path, [("offset", String(offset))]), body: piece,
           contentType: "application/octet-stream")
         guard (200..<300).contains(status) else { throw ControlClient.refusal(status: status, body: answer) }
         return
-      } catch ControlError.unreachable where !isSecond {
+      } catch ControlError.unreachable where !isLast {
         client = try await connection.reopen(client.socket)
       }
     }
