@@ -71,7 +71,8 @@ struct Binder {
   }
 }
 
-/// SQLite copies the bytes before the call returns (`SQLITE_TRANSIENT`, a macro that Swift does not import).
+/// SQLite copies the bytes before the call returns (`SQLITE_TRANSIENT`, a macro that Swift does not import). Unsafe by its
+/// type alone: a constant, and never called.
 private nonisolated(unsafe) let SQLITE_COPY = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Database {

@@ -148,7 +148,8 @@ actor Waiter {
         display.announce(event.job, entry, board)
       }
       guard board.isSettled else { return true }
-      if beginning != nil { return false }
+      // Of new jobs all is told, but for one that failed and was retried: its new beginning is no end.
+      if beginning != nil, board.failures.isEmpty { return false }
       // The stream tells the past again from where it began, so this may not be the end: ask.
       try await readAll(client)
       return !board.isSettled

@@ -133,7 +133,7 @@ actor Scheduler {
       setAlarm(Date().addingTimeInterval(5))
     }
     guard !picked.isEmpty || !over.isEmpty else { return false }
-    let claimed = await settle(settlements, claiming: picked)
+    let claimed = try await settle(settlements, claiming: picked)
     for (ended, settlement) in zip(over, settlements) { forget(ended.record, settlement) }
     for record in claimed { start(record) }
     return true
@@ -267,7 +267,8 @@ actor Scheduler {
   /// Tells the store until it listens: a full disk passes, and until then the jobs count as running, which recovery
   /// would set right.
   /// - Returns: the jobs that were claimed; none where the store refused at first, for they wait in it.
-  private func settle(_ settlements: [Settlement], claiming ids: [JobID]) async -> [JobRecord] {
+  /// - Throws: the store's refusal where only claims were asked for: they are asked for again, but not at once.
+  private func settle(_ settlements: [Settlement], claiming ids: [JobID]) async throws -> [JobRecord] {
     var wait = Duration.milliseconds(100)
     var ids = ids
     while true {
@@ -279,16 +280,18 @@ actor Scheduler {
         return claimed
       } catch StoreError.closed {
         return []
+      } catch let refusal where settlements.isEmpty {
+        isWindowStale = true
+        throw refusal
       } catch {
         logger.error(
-          "cannot store how attempts ended or begin; trying again",
+          "cannot store how attempts ended; trying again",
           metadata: ["jobs": "\((settlements.map(\.id) + ids).prefix(10))", "error": "\(error)"])
         isWindowStale = true
         ids = []
         if isStopping { return [] }
         try? await Task.sleep(for: wait)
         wait = min(wait * 2, .seconds(10))
-        if settlements.isEmpty { return [] }
       }
     }
   }
