@@ -5,37 +5,6 @@ import TransferAPI
 
 @testable import transferd
 
-@Suite struct NetrcFileTests {
-  static let text = """
-    # comment
-    machine one.test login anna password s3cret
-    machine TWO.test
-      login "b o b" # here too
-      password "q\\"uote"
-    macdef init
-    machine evil.test login x password y
-
-    machine three.test login carl account acc password pw
-    default login anonymous password mail@h
-    """
-
-  @Test(
-    "entries are found by host",
-    arguments: [
-      ("one.test", "anna", "s3cret"), ("two.TEST", "b o b", "q\"uote"), ("three.test", "carl", "pw"),
-      ("evil.test", "anonymous", "mail@h"), ("other", "anonymous", "mail@h"),
-    ])
-  func entries(_ host: String, _ login: String, _ password: String) {
-    let entry = NetrcFile(Self.text).entry(for: host)
-    #expect(entry?.login == login && entry?.password == password)
-  }
-
-  @Test("half a file gives what it has", arguments: ["", "machine", "login x", "machine a login", "\"", "default"])
-  func broken(_ text: String) {
-    #expect(NetrcFile(text).entry(for: "h")?.password ?? "" == "")
-  }
-}
-
 @Suite struct SecretResolverTests {
   private func resolver(_ environment: [String: String] = [:]) -> SecretResolver {
     SecretResolver(environment: environment, home: nil)

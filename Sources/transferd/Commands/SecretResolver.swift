@@ -48,10 +48,12 @@ struct SecretResolver: Sendable {
     }
     let path = environment["NETRC"] ?? (environment["HOME"] ?? home).map { $0 + "/.netrc" }
     guard let path else { throw Unavailable(description: "cannot tell where .netrc is", isTransient: false) }
-    guard let entry = NetrcFile(try contents(of: path)).entry(for: host) else {
-      throw Unavailable(description: "\(path) has no entry for \(host)", isTransient: false)
+    guard let credentials = NetrcFile(parsing: try contents(of: path)).credentials(forHost: host) else {
+      throw Unavailable(
+        description: "\(path) has no entry with a login for \(host); add: machine \(host) login NAME password WORD",
+        isTransient: false)
     }
-    return Credentials(username: entry.login, password: entry.password)
+    return credentials
   }
 
   private func contents(of path: String) throws(Unavailable) -> String {
