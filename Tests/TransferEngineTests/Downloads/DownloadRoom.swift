@@ -113,3 +113,18 @@ final class EventRecorder: EventMonitor {
     events.value.compactMap { if case .refuseToResume(let reason) = $0 { reason } else { nil } }
   }
 }
+
+extension DownloadRequest {
+  /// Begins, and suspends itself from the loop's own thread when more bytes than these have come, so that it cannot run
+  /// away before the test comes to it. Returns then.
+  func resumed(suspendedAfter bytes: Int64) async throws {
+    let isSuspended = Gate()
+    downloadProgress { [weak self] progress in
+      guard progress.completed > bytes else { return }
+      self?.suspend()
+      isSuspended.open()
+    }
+    resume()
+    try await isSuspended.wait()
+  }
+}

@@ -14,10 +14,8 @@ import Testing
     try Self.payload.write(to: nginx.root + "/a.iso")
     let request = TransferRequest(url: try RequestURL(nginx.url("/a.iso")))
     let room = try DownloadRoom()
-    let arrived = Watched<Int64>(0)
-    let first = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
-      .resume()
-    try await arrived.wait(for: "a MiB") { $0 > 1 << 20 ? () : nil }
+    let first = try room.download(request)
+    try await first.resumed(suspendedAfter: 1 << 20)
     let data = try #require(await first.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
     let second = try await room.download(request, session: Session(), resumingWith: data).response()

@@ -238,11 +238,8 @@ import Testing
   @Test("cancelled in the middle, it leaves what can be gone on from")
   func cancel() async throws {
     let (_, room, request) = try await serve { $0.bytesPerSecond = 1 << 20 }
-    let arrived = Watched<Int64>(0)
-    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
-    }
-    .resume()
-    try await arrived.wait(for: "a MiB") { $0 > 1 << 20 ? () : nil }
+    let download = try room.download(request)
+    try await download.resumed(suspendedAfter: 1 << 20)
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
     let second = try await room.download(request, resumingWith: data).response()

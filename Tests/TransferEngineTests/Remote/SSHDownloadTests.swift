@@ -189,11 +189,8 @@ import Testing
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
     request.limitRate = 2 << 20
-    let arrived = Watched<Int64>(0)
-    let download = try room.download(request).downloadProgress { progress in arrived.mutate { $0 = progress.completed }
-    }
-    .resume()
-    try await arrived.wait(for: "a MiB") { $0 > 1 << 20 ? () : nil }
+    let download = try room.download(request)
+    try await download.resumed(suspendedAfter: 1 << 20)
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
     request.limitRate = nil
