@@ -13,7 +13,9 @@ import Testing
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a")
     try await reached.wait()
-    #expect(try daemon.fileNames == daemon.partNames)
+    try await daemon.waitForParts(holding: 1 << 20)
+    let names = try daemon.fileNames
+    #expect(names.count == 1 && names[0].hasSuffix(".part"), "\(names)")
     proceed.open()
     try await daemon.expectCompleted(id, payload, as: "a")
   }
