@@ -40,13 +40,23 @@ extension Handlers {
     var page = ByteBuffer()
     let ids = try await daemon.store.ids(matching: selector, after: after, limit: exportPage)
     for record in try await daemon.store.records(ids) {
-      page.writeData(try Reply.line(ExportedJob(request: NewJob(record), state: record.job.state)))
+      let line = ExportedJob(request: NewJob(record), state: record.job.state, omitted: record.spec.omittedFromExport)
+      page.writeData(try Reply.line(line))
     }
     return (page, ids.count < exportPage ? nil : ids.last)
   }
 
   /// Few: a client that does not read holds one page in memory.
   private static let exportPage = 50
+}
+
+extension JobSpec {
+  /// Secrets that an export says nothing of; `nil` where there are none.
+  fileprivate var omittedFromExport: [String]? {
+    let names = headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
+    let omitted = (credentials == nil ? [] : ["user name and password"]) + names.map { "header \($0)" }
+    return omitted.isEmpty ? nil : omitted
+  }
 }
 
 extension NewJob {
