@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -77,5 +78,36 @@ import Testing
     let attempts = try await daemon.curl("/v1/jobs/\(id)").json["attempts"] as? [[String: Any]]
     let address = try #require(attempts?.first?["remoteAddress"] as? String)
     #expect(address.hasPrefix("127.0.0.1"), "\(address)")
+  }
+
+  @Test("a job that waits an hour for the network goes on when the kernel says that there is one again")
+  func networkReturns() async throws {
+    let payload = Payload(size: 100_000, seed: 4)
+    let network = try await BadNetwork()
+    try await network.run("ip", "link", "add", "near", "type", "veth", "peer", "name", "far")
+    try await network.run("ip", "address", "add", "192.0.2.2/24", "dev", "near")
+    try await network.run("ip", "link", "set", "far", "up")
+    try await network.run("ip", "link", "set", "near", "up")
+    let server = try network.perform { try LoopbackServer(.file(payload)) }
+    try await network.drop("meta l4proto tcp")
+    let daemon = try await daemon(in: network)
+    let id = try await daemon.add(server.url("/a"), "-o", "a", "--connect-timeout", "1s")
+    let events = try daemon.ctlStarted("events", id, "--follow")
+    try await events.waitForOutput("running -> retrying")
+    events.signalGroup(SIGKILL)
+    // As after many failures.
+    _ = try await daemon.terminate()
+    let sql =
+      "UPDATE job SET retry_at = retry_at + 3600000, retry_delay = retry_delay + 3600000 WHERE state = 'retrying'"
+    let change =
+      "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(db.execute(sys.argv[2]).rowcount); db.commit()"
+    let python = Launch(try BuiltPrograms.system("python3"), ["-c", change, daemon.statePath("transferd.db"), sql])
+    #expect(try await python.runSuccessfully().lines == ["1"])
+    try daemon.launch(through: network.wrapper)
+    try await daemon.waitUntilReady()
+    try await network.dropNothing()
+    #expect(try await daemon.job(id).state == "retrying", "it does not look by itself")
+    try await network.run("ip", "route", "add", "default", "via", "192.0.2.1")
+    try await daemon.expectCompleted(id, payload, as: "a")
   }
 }

@@ -50,6 +50,19 @@ import Testing
     #expect(governor.capacity(of: "a", now: probing.addingTimeInterval(OriginGovernor.probeInterval + 1)) == .max)
   }
 
+  @Test("when the network returns, what was gone is looked for at once; who asked to be left alone still is")
+  func networkReturned() {
+    var governor = OriginGovernor(now: now)
+    for second in 0...60 { governor.failed("gone", now: now.addingTimeInterval(Double(second))) }
+    let later = now.addingTimeInterval(61)
+    _ = governor.close("asked", for: .seconds(300), now: later)
+    #expect(governor.blocked(now: later) == ["gone", "asked"])
+    governor.networkReturned(now: later)
+    #expect(governor.capacity(of: "gone", now: later) == .max)
+    #expect(governor.capacity(of: "asked", now: later) == 0)
+    #expect(governor.nextOpening(after: later) == later.addingTimeInterval(300))
+  }
+
   @Test("after a restart a block goes on, but no longer than it was meant to")
   func stored() throws {
     var governor = OriginGovernor(now: now)

@@ -106,6 +106,8 @@ struct DaemonProcess: Sendable {
     let pruning = Task(priority: .background) { await history.run() }
     let status = Task { await ServiceStatus(notifier: notifier, session: session, store: store, hub: hub).run() }
 
+    let network = Task(priority: .background) { await NetworkWatch(scheduler: scheduler, logger: logger).run() }
+
     for await reason in stops {
       logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
       break
@@ -115,6 +117,7 @@ struct DaemonProcess: Sendable {
     unlink(socketPath)
     status.cancel()
     pruning.cancel()
+    network.cancel()
     await scheduler.shutdown()
     await store.close()
     withExtendedLifetime((lock, serving)) {}

@@ -11,7 +11,10 @@ struct OriginGovernor: Sendable {
     /// Connections that failed in a row, whichever job's.
     var failures = 0
     var failingSince: Date?
+    /// It asked to be left alone until then.
     var blockedUntil: Date?
+    /// It is gone; the next look at it.
+    var probeAt: Date?
     /// The job whose connection failed last.
     var lastProbe: JobID?
   }
@@ -38,17 +41,17 @@ struct OriginGovernor: Sendable {
   }
 
   func isBlocked(_ name: String, now: Date) -> Bool {
-    origins[name]?.blockedUntil.map { $0 > now } ?? false
+    origins[name]?.isClosed(now: now) ?? false
   }
 
   func blocked(now: Date) -> Set<String> {
-    Set(origins.filter { $0.value.blockedUntil.map { $0 > now } ?? false }.keys)
+    Set(origins.filter { $0.value.isClosed(now: now) }.keys)
   }
 
   /// Jobs it may have at once: none while it is closed, one while it is probed.
   func capacity(of name: String, now: Date) -> Int {
     guard let origin = origins[name] else { return .max }
-    if origin.blockedUntil.map({ $0 > now }) ?? false { return 0 }
+    if origin.isClosed(now: now) { return 0 }
     return isGone(origin, now: now) ? 1 : .max
   }
 
@@ -59,7 +62,7 @@ struct OriginGovernor: Sendable {
 
   /// When the next closed origin opens.
   func nextOpening(after now: Date) -> Date? {
-    origins.values.compactMap(\.blockedUntil).filter { $0 > now }.min()
+    origins.values.flatMap { [$0.blockedUntil, $0.probeAt] }.compactMap { $0 }.filter { $0 > now }.min()
   }
 
   private func isGone(_ origin: Origin, now: Date) -> Bool {
@@ -72,7 +75,13 @@ struct OriginGovernor: Sendable {
     guard var origin = origins[name] else { return }
     origin.failures = 0
     origin.failingSince = nil
-    origins[name] = origin.blockedUntil.map { $0 > now } ?? false ? origin : nil
+    origin.probeAt = nil
+    origins[name] = origin.isClosed(now: now) ? origin : nil
+  }
+
+  /// There is a way to the network again: what was found gone may be there. A server's own wish still holds.
+  mutating func networkReturned(now: Date) {
+    for name in origins.keys { answered(name, now: now) }
   }
 
   /// It asked to be left alone.
@@ -91,7 +100,13 @@ struct OriginGovernor: Sendable {
     origin.lastProbe = job
     origin.failures += 1
     origin.failingSince = origin.failingSince ?? now
-    if isGone(origin, now: now) { origin.blockedUntil = now.addingTimeInterval(Self.probeInterval) }
+    if isGone(origin, now: now) { origin.probeAt = now.addingTimeInterval(Self.probeInterval) }
     origins[name] = origin
+  }
+}
+
+extension OriginGovernor.Origin {
+  func isClosed(now: Date) -> Bool {
+    [blockedUntil, probeAt].contains { $0.map { $0 > now } ?? false }
   }
 }
