@@ -6,7 +6,7 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 
-SWIFT_SOURCES := Package.swift Sources Tests
+SWIFT_SOURCES := Package.swift Sources Tests bench
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
@@ -41,7 +41,7 @@ bench: ## against curl, aria2, wget2, rclone and a bare loop; prints ratios
 
 tsan: ## the engine's tests under the thread sanitizer
 	@scripts/install-dependencies.sh test
-	swift test --sanitize=thread --disable-xctest --filter TransferEngineTests --scratch-path .build-tsan
+	@scripts/tsan.sh
 
 fmt: ## format in place
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)

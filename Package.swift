@@ -82,6 +82,9 @@ let package = Package(
         .product(name: "Rainbow", package: "Rainbow"),
       ],
       swiftSettings: strict),
+    // No product: what scripts/bench.sh and the memory tests run.
+    .executableTarget(
+      name: "engine-bench", dependencies: ["TransferEngine"], path: "bench/EngineBench", swiftSettings: strict),
     .target(
       name: "TestSupport",
       dependencies: [.product(name: "Crypto", package: "swift-crypto")],

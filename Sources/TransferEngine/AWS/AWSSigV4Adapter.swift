@@ -6,6 +6,7 @@ public import FoundationEssentials
 /// Bodies in files are read once to be hashed, except for S3 over https, where the body may go unsigned. A stream that is not
 /// kept cannot be hashed: it goes unsigned or not at all.
 public struct AWSSigV4Adapter: RequestInterceptor {
+  /// How the body takes part in the signature.
   public enum PayloadSigning: Sendable {
     /// What is in memory is signed; a file is not where the service is S3 and the connection https.
     case automatic
@@ -15,7 +16,9 @@ public struct AWSSigV4Adapter: RequestInterceptor {
     case never
   }
 
+  /// The region and service that signatures are made for.
   public let signature: AWSSignature
+  /// How bodies are signed.
   public let payloadSigning: PayloadSigning
   private let credentials: @Sendable () async throws -> AWSCredentials
   private let now: @Sendable () -> Date
@@ -34,6 +37,8 @@ public struct AWSSigV4Adapter: RequestInterceptor {
     self.credentials = credentials
   }
 
+  /// Signs for one region and service. `now` is the clock that signatures are dated by; servers refuse what is 15
+  /// minutes off.
   public init(
     credentials: AWSCredentials, region: String, service: String = "s3", payloadSigning: PayloadSigning = .automatic,
     now: @escaping @Sendable () -> Date = { Date() }

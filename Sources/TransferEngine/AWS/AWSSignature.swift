@@ -13,8 +13,10 @@ public struct AWSSignature: Sendable, Hashable {
     /// Only S3 takes it; the connection has to protect the body: https.
     case unsigned
 
+    /// The hash of an empty body.
     public static let empty = Payload.sha256("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 
+    /// The hash of this body, which is read in one go.
     public static func of(_ data: Data) -> Payload { .sha256(SHA256.hash(data: data).hex) }
 
     /// The value of `x-amz-content-sha256`.
@@ -37,6 +39,7 @@ public struct AWSSignature: Sendable, Hashable {
   /// `x-amz-content-sha256` is sent. S3 demands it.
   public var sendsContentSHA256: Bool
 
+  /// Signatures for one region (`us-east-1`) and service (`s3`).
   public init(region: String, service: String = "s3") {
     self.region = region
     self.service = service

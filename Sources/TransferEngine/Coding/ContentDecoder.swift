@@ -7,6 +7,8 @@ public struct DecodingLimit: Hashable, Sendable {
   /// And no more than this in all.
   public var maximumBytes: Int64
 
+  /// Limits of one's own. Sizes are bytes; a body may always grow to `freeBytes`, and beyond that `ratio` times what
+  /// came.
   public init(freeBytes: Int64 = 256 << 20, ratio: Int64 = 200, maximumBytes: Int64 = .max) {
     self.freeBytes = freeBytes
     self.ratio = ratio

@@ -2,12 +2,16 @@ import HTTPTypes
 
 /// The status line and fields of a final response, as they came.
 public struct ResponseHead: Sendable, Equatable {
+  /// The status code, 200 to 599 in practice; of protocols without one, 0.
   public var status: Int
   /// `HTTP/1.1`, `HTTP/2`, …
   public var version: String
+  /// The reason phrase; empty for HTTP/2, which has none.
   public var reason: String
+  /// All fields in the order they came; trailers are dropped.
   public var headers: HTTPFields
 
+  /// A head as a test or a program of one's own makes it.
   public init(status: Int, version: String = "HTTP/1.1", reason: String = "", headers: HTTPFields = [:]) {
     self.status = status
     self.version = version
@@ -15,6 +19,7 @@ public struct ResponseHead: Sendable, Equatable {
     self.headers = headers
   }
 
+  /// Whether the status asks to go elsewhere: 301, 302, 303, 307, 308 (RFC 9110 §15.4). 304 does not.
   public var isRedirect: Bool {
     switch status {
     case 301, 302, 303, 307, 308: true
@@ -80,8 +85,8 @@ struct ResponseHeadParser {
   mutating func take(_ line: UnsafeRawBufferPointer) -> Step {
     bytes += line.count
     guard bytes <= maximumBytes else { return .tooLarge }
-    let text = String(decoding: line, as: UTF8.self).trimmingLineEnd()
-    if text.hasPrefix("HTTP/") {
+    let text = line.withoutLineEnd
+    if text.starts(with: "HTTP/".utf8) {
       head = Self.statusLine(text)
       isDone = false
       return .reading
@@ -97,18 +102,20 @@ struct ResponseHeadParser {
       isDone = true
       return .finished(head)
     }
-    if let colon = text.firstIndex(of: ":"), let name = HTTPField.Name(String(text[..<colon])) {
-      let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      head?.headers.append(HTTPField(name: name, value: String(value)))
+    if let colon = text.firstIndex(of: UInt8(ascii: ":")),
+      let name = HTTPField.Name(String(decoding: text[..<colon], as: UTF8.self))
+    {
+      let value = text[(colon + 1)...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      head?.headers.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
     }
     return .reading
   }
 
-  private static func statusLine(_ text: String) -> ResponseHead {
-    let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+  private static func statusLine(_ text: Slice<UnsafeRawBufferPointer>) -> ResponseHead {
+    let parts = text.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: true)
+      .map { String(decoding: $0, as: UTF8.self) }
     return ResponseHead(
-      status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, version: String(parts[0]),
-      reason: parts.count > 2 ? String(parts[2]) : "")
+      status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, version: parts[0], reason: parts.count > 2 ? parts[2] : "")
   }
 }
 
@@ -123,12 +130,16 @@ extension StringProtocol {
   }
 }
 
-extension String {
-  fileprivate func trimmingLineEnd() -> String {
-    var view = self[...]
-    while let last = view.unicodeScalars.last, last == "\r" || last == "\n" || last == " " || last == "\t" {
-      view.unicodeScalars.removeLast()
+extension UnsafeRawBufferPointer {
+  /// Without the end of the line, and the blanks and tabs before it.
+  fileprivate var withoutLineEnd: Slice<UnsafeRawBufferPointer> {
+    var end = endIndex
+    while end > startIndex {
+      switch self[end - 1] {
+      case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "), UInt8(ascii: "\t"): end -= 1
+      default: return self[..<end]
+      }
     }
-    return String(view)
+    return self[..<end]
   }
 }

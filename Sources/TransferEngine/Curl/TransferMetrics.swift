@@ -5,13 +5,17 @@ import CCurl
 public struct TransferMetrics: Sendable, Equatable {
   /// Waited for a connection before it began; `nil` where libcurl does not say, below 8.6.
   public var queued: Duration?
+  /// Until the host's name was resolved (`CURLINFO_NAMELOOKUP_TIME_T`).
   public var nameLookup: Duration
+  /// Until TCP was connected, to a proxy where there is one (`CURLINFO_CONNECT_TIME_T`).
   public var connect: Duration
   /// Zero without TLS.
   public var tls: Duration
   /// The connection, TLS included, was ready for the request.
   public var ready: Duration
+  /// Until the first byte of the answer's head (`CURLINFO_STARTTRANSFER_TIME_T`).
   public var firstByte: Duration
+  /// Until libcurl was done (`CURLINFO_TOTAL_TIME_T`).
   public var total: Duration
   /// Body bytes that arrived.
   public var bytesReceived: Int64
@@ -23,7 +27,10 @@ public struct TransferMetrics: Sendable, Equatable {
   public var headerBytesSent: Int64
   /// The last status; for FTP the last reply code. `nil` without one.
   public var status: Int?
+  /// Who answered, `192.0.2.1:443` or `[2001:db8::1]:443`; the proxy's where there is one. `nil` without a
+  /// connection.
   public var remoteAddress: String?
+  /// Our own end of the connection, in the same form.
   public var localAddress: String?
   /// `http/1.0`, `http/1.1`, `h2`, `h3`.
   public var networkProtocol: String?
@@ -31,6 +38,7 @@ public struct TransferMetrics: Sendable, Equatable {
   public var tlsVersion: String?
   /// The IANA name: `TLS_AES_256_GCM_SHA384`; `nil` like `tlsVersion`.
   public var tlsCipher: String?
+  /// No connection was made for this transfer (`CURLINFO_NUM_CONNECTS`).
   public var isConnectionReused: Bool
 
   /// A transfer that cost nothing; for programs that make such values themselves.

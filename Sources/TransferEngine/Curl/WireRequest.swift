@@ -54,6 +54,7 @@ struct WireRequest: Sendable {
 
 /// What is sent with a request.
 public enum RequestBody: Sendable {
+  /// These bytes, which stay in memory until the request ends.
   case data(Data)
   /// The file at this path, read as it is sent. Its size must not change meanwhile.
   case file(path: String)
@@ -65,6 +66,7 @@ public enum RequestBody: Sendable {
 
 /// A piece of a body.
 public enum BodySegment: Sendable, Equatable {
+  /// These bytes, kept in memory.
   case data(Data)
   /// These bytes of the file at this path, read as they are sent. The file must hold them all when the request begins
   /// and until it ends: one that becomes shorter fails the request, and is never filled up with zeros.
@@ -85,6 +87,7 @@ public enum BodySegment: Sendable, Equatable {
 /// The bytes of a stream in a file without a name, which is gone when nobody holds it.
 public struct KeptStream: Sendable, Equatable {
   let file: SpooledFile
+  /// How many bytes were kept.
   public let count: Int64
 
   public static func == (one: KeptStream, other: KeptStream) -> Bool { one.file === other.file }
@@ -92,9 +95,12 @@ public struct KeptStream: Sendable, Equatable {
 
 /// A user name and password for the origin they were given for, and for no other.
 public struct Credentials: Hashable, Sendable, CustomStringConvertible {
+  /// The user's name, not encoded.
   public var username: String
+  /// The password, not encoded. No description shows it.
   public var password: String
 
+  /// A name and a password, as they are: nothing in them is encoded or has a meaning.
   public init(username: String, password: String) {
     self.username = username
     self.password = password

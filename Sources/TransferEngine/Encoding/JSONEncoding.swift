@@ -5,11 +5,15 @@ public import FoundationEssentials
 /// Keys are sorted, and `/` is written `\/`, as `JSONSerialization` does. What JSON cannot hold (dates, data, numbers that
 /// are not finite, objects) is an error.
 public struct JSONEncoding: ParameterEncoding {
+  /// Compact, and slashes not escaped.
   public static var `default`: JSONEncoding { JSONEncoding() }
+  /// With line ends and indentation.
   public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
 
+  /// How the text is laid out.
   public let options: JSONEncoder.OutputFormatting
 
+  /// Encodes with these options.
   public init(options: JSONEncoder.OutputFormatting = []) { self.options = options }
 
   public func encode(
@@ -46,12 +50,17 @@ public struct JSONEncoding: ParameterEncoding {
 ///
 /// Unlike JSON it holds dates and data; it does not hold `nil`.
 public struct PropertyListEncoding: ParameterEncoding {
+  /// XML, as Alamofire's default.
   public static var `default`: PropertyListEncoding { PropertyListEncoding() }
+  /// The XML form.
   public static var xml: PropertyListEncoding { PropertyListEncoding(format: .xml) }
+  /// The binary form, `bplist00`.
   public static var binary: PropertyListEncoding { PropertyListEncoding(format: .binary) }
 
+  /// Which of the two forms is written.
   public let format: PropertyListDecoder.PropertyListFormat
 
+  /// Encodes in this form.
   public init(format: PropertyListDecoder.PropertyListFormat = .xml) { self.format = format }
 
   public func encode(

@@ -20,7 +20,9 @@ public struct URLEncoding: ParameterEncoding {
   public enum Destination: Sendable {
     /// Into the query for GET, HEAD and DELETE, into the body for every other method.
     case methodDependent
+    /// Always the query, added to the one that is there.
     case queryString
+    /// Always the body, as `application/x-www-form-urlencoded; charset=utf-8`.
     case httpBody
 
     func encodesParametersInURL(for method: HTTPRequest.Method) -> Bool {
@@ -40,6 +42,7 @@ public struct URLEncoding: ParameterEncoding {
     case noBrackets
     /// `key[0]`
     case indexInBrackets
+    /// The closure makes the item's key of the array's key and the item's index.
     case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
     func encode(key: String, atIndex index: Int) -> String {
@@ -52,6 +55,7 @@ public struct URLEncoding: ParameterEncoding {
     }
   }
 
+  /// How a Bool is written.
   public enum BoolEncoding: Sendable {
     /// `1` and `0`
     case numeric
@@ -66,14 +70,21 @@ public struct URLEncoding: ParameterEncoding {
     }
   }
 
+  /// By the method: the query for GET, HEAD and DELETE, the body otherwise.
   public static var `default`: URLEncoding { URLEncoding() }
+  /// Always the query.
   public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
+  /// Always the body.
   public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
 
+  /// Where the text goes.
   public let destination: Destination
+  /// How the key of an array's item is written.
   public let arrayEncoding: ArrayEncoding
+  /// How a Bool is written.
   public let boolEncoding: BoolEncoding
 
+  /// Encodes with these options; the defaults are Alamofire's.
   public init(
     destination: Destination = .methodDependent, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric
@@ -149,9 +160,11 @@ extension TransferRequest {
 }
 
 extension ParameterEncoding where Self == URLEncoding {
+  /// By the method, with the default options.
   public static var urlEncoding: URLEncoding { URLEncoding() }
 }
 
 extension ParameterEncoding where Self == JSONEncoding {
+  /// Compact JSON.
   public static var json: JSONEncoding { JSONEncoding() }
 }

@@ -6,8 +6,10 @@ public struct AllowedCharacters: Sendable, Hashable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
 
+  /// The empty set.
   public init() {}
 
+  /// The ASCII characters of this text; others are ignored, for they are always encoded.
   public init(charactersIn characters: String) { insert(charactersIn: characters) }
 
   /// Letters, digits and `-._~` (RFC 3986 §2.3).
@@ -28,12 +30,14 @@ public struct AllowedCharacters: Sendable, Hashable {
     }
   }
 
+  /// Takes the characters of this text out of the set.
   public mutating func remove(charactersIn characters: String) {
     for byte in characters.utf8 {
       if byte < 64 { low &= ~(1 << UInt64(byte)) } else if byte < 128 { high &= ~(1 << UInt64(byte - 64)) }
     }
   }
 
+  /// What is in either set.
   public func union(_ other: AllowedCharacters) -> AllowedCharacters {
     var union = self
     union.low |= other.low
@@ -41,6 +45,7 @@ public struct AllowedCharacters: Sendable, Hashable {
     return union
   }
 
+  /// What is in this set and not in the other.
   public func subtracting(_ other: AllowedCharacters) -> AllowedCharacters {
     var rest = self
     rest.low &= ~other.low

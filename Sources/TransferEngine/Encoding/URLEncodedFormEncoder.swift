@@ -5,13 +5,18 @@ public import FoundationEssentials
 /// Pairs are sorted as text, so the items of an array are too, unless `alphabetizeKeyValuePairs` is false: then the fields
 /// of a structure keep their order, and those of a dictionary have none.
 public struct URLEncodedFormEncoder: Sendable {
+  /// How the key of an array's item is written.
   public typealias ArrayEncoding = URLEncoding.ArrayEncoding
+  /// How a Bool is written.
   public typealias BoolEncoding = URLEncoding.BoolEncoding
 
+  /// How `Data` is written.
   public enum DataEncoding: Sendable {
     /// As `Data` encodes itself: an array of numbers.
     case deferredToData
+    /// Base64 (RFC 4648 §4), percent-encoded like any text.
     case base64
+    /// By the closure; what it throws fails the request.
     case custom(@Sendable (Data) throws -> String)
   }
 
@@ -19,15 +24,19 @@ public struct URLEncodedFormEncoder: Sendable {
   public enum DateEncoding: Sendable {
     /// As `Date` encodes itself: seconds since 2001-01-01 00:00 UTC.
     case deferredToDate
+    /// Seconds since 1970-01-01 00:00 UTC, fractions included.
     case secondsSince1970
+    /// Milliseconds since 1970-01-01 00:00 UTC, fractions included.
     case millisecondsSince1970
     /// `2001-01-01T00:02:03Z` (RFC 3339), without fractions.
     case iso8601
+    /// By the closure; what it throws fails the request.
     case custom(@Sendable (Date) throws -> String)
   }
 
   /// What becomes of keys. A key is the whole path: `parent[child]`.
   public enum KeyEncoding: Sendable {
+    /// As they are.
     case useDefaultKeys
     /// `oneTwoThree` → `one_two_three`, `myURLName` → `my_url_name`
     case convertToSnakeCase
@@ -35,8 +44,11 @@ public struct URLEncodedFormEncoder: Sendable {
     case convertToKebabCase
     /// `oneTwoThree` → `OneTwoThree`
     case capitalized
+    /// In upper case.
     case uppercased
+    /// In lower case.
     case lowercased
+    /// By the closure, which gets the whole path.
     case custom(@Sendable (String) -> String)
   }
 
@@ -49,9 +61,11 @@ public struct URLEncodedFormEncoder: Sendable {
 
     let encode: @Sendable (String) -> String
 
+    /// By the closure, which gets the nested field's name and returns what is appended to its parent's key.
     public init(encoding: @escaping @Sendable (_ subkey: String) -> String) { encode = encoding }
   }
 
+  /// What becomes of a field whose value is nil.
   public struct NilEncoding: Sendable {
     /// Neither name nor value.
     public static let dropKey = NilEncoding { nil }
@@ -66,6 +80,7 @@ public struct URLEncodedFormEncoder: Sendable {
     public init(encoding: @escaping @Sendable () -> String?) { encode = encoding }
   }
 
+  /// How a blank is written.
   public enum SpaceEncoding: Sendable {
     /// `%20`
     case percentEscaped
@@ -73,17 +88,28 @@ public struct URLEncodedFormEncoder: Sendable {
     case plusReplaced
   }
 
+  /// Whether pairs are sorted as text, so that equal values become equal bytes.
   public let alphabetizeKeyValuePairs: Bool
+  /// How the key of an array's item is written.
   public let arrayEncoding: ArrayEncoding
+  /// How a Bool is written.
   public let boolEncoding: BoolEncoding
+  /// How `Data` is written.
   public let dataEncoding: DataEncoding
+  /// How `Date` is written.
   public let dateEncoding: DateEncoding
+  /// What becomes of keys.
   public let keyEncoding: KeyEncoding
+  /// How the key of a nested field is written.
   public let keyPathEncoding: KeyPathEncoding
+  /// What becomes of nil.
   public let nilEncoding: NilEncoding
+  /// How a blank is written.
   public let spaceEncoding: SpaceEncoding
+  /// What is not percent-encoded; by default the unreserved characters (RFC 3986 §2.3) and `/` and `?` (§3.4).
   public var allowedCharacters: AllowedCharacters
 
+  /// Encodes with these options; the defaults are Alamofire's.
   public init(
     alphabetizeKeyValuePairs: Bool = true, arrayEncoding: ArrayEncoding = .brackets,
     boolEncoding: BoolEncoding = .numeric, dataEncoding: DataEncoding = .base64,

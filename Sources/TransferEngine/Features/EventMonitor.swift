@@ -8,14 +8,19 @@ public protocol EventMonitor: Sendable {
 
 /// What happened to a request, in the past tense.
 public enum RequestEvent: Sendable {
+  /// The request began, or went on after `suspend()`.
   case resume
+  /// The request was suspended: its transfer is held, its connection kept.
   case suspend
+  /// `cancel()` was called; the end follows as `.fail(.cancelled)`.
   case cancel
   /// An attempt's request, adapted, is about to be sent.
   case send(TransferRequest)
+  /// A redirect is followed, with what the redirect handler made of it.
   case redirect(from: RequestURL, to: RequestURL)
   /// The first request of the session to a host whose word is taken unproved (`DisabledTrustEvaluator`).
   case skipServerTrust(host: String)
+  /// An answer's head is complete, redirects' included.
   case receiveHead(ResponseHead)
   /// The stored bytes could not be gone on from that way; the next rung is tried.
   case refuseToResume(reason: String)
@@ -23,7 +28,9 @@ public enum RequestEvent: Sendable {
   case gatherMetrics(TransferMetrics)
   /// An attempt failed and another follows after the delay.
   case retry(after: Duration, dueTo: TransferError)
+  /// The request has ended with this error. Nothing follows.
   case fail(TransferError)
+  /// The request has ended well. Nothing follows.
   case finish
 }
 
@@ -39,6 +46,7 @@ public struct ClosureEventMonitor: EventMonitor {
 
 /// Events as asynchronous sequences, one for everybody who asks.
 public final class EventStreamMonitor: EventMonitor {
+  /// A request's name and what happened to it.
   public typealias Element = (id: RequestID, event: RequestEvent)
 
   private struct State {
@@ -48,6 +56,7 @@ public final class EventStreamMonitor: EventMonitor {
 
   private let state = Mutex(State())
 
+  /// A monitor whose events are read as a sequence. It keeps them until they are read.
   public init() {}
 
   deinit { for watcher in state.withLock({ $0.watchers }).values { watcher.finish() } }
@@ -76,6 +85,7 @@ public final class EventStreamMonitor: EventMonitor {
 
 /// Names a request in events; unique in the process.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
+  /// A number that counts up within one session; it has no meaning elsewhere.
   public let rawValue: UInt64
   public var description: String { "request \(rawValue)" }
 }

@@ -5,6 +5,7 @@ public import Logging
 public struct LogMonitor: EventMonitor {
   private let logger: Logger
 
+  /// Logs to this logger, at debug and trace alone.
   public init(logger: Logger = Logger(label: "TransferEngine")) { self.logger = logger }
 
   public func request(_ id: RequestID, did event: RequestEvent) {

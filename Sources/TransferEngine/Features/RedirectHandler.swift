@@ -8,6 +8,7 @@ public protocol RedirectHandler: Sendable {
   ) async -> RedirectAction
 }
 
+/// What a redirect handler decides.
 public enum RedirectAction: Sendable {
   /// Send what the rules say. An upload that would lose its body fails instead.
   case follow
@@ -19,14 +20,20 @@ public enum RedirectAction: Sendable {
 
 /// Alamofire's `Redirector`: one behaviour for all redirects.
 public struct Redirector: RedirectHandler {
+  /// What is done with every redirect.
   public enum Behavior: Sendable {
+    /// It is followed as RFC 9110 §15.4 says.
     case follow
+    /// It is not followed: its own answer is the outcome.
     case doNotFollow
+    /// The closure decides, and may change the request.
     case modify(@Sendable (TransferRequest, ResponseHead) -> TransferRequest?)
   }
 
+  /// What is done with every redirect.
   public let behavior: Behavior
 
+  /// Does this with every redirect.
   public init(behavior: Behavior) { self.behavior = behavior }
 
   public func redirect(
@@ -41,7 +48,9 @@ public struct Redirector: RedirectHandler {
 }
 
 extension RedirectHandler where Self == Redirector {
+  /// Follows, as sessions do by default.
   public static var follow: Redirector { Redirector(behavior: .follow) }
+  /// Follows none: the redirect's own answer is the outcome.
   public static var doNotFollow: Redirector { Redirector(behavior: .doNotFollow) }
   /// - Parameter closure: answers what is sent next, or `nil` to take the redirect as the answer.
   public static func modify(

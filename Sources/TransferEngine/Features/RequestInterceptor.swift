@@ -28,12 +28,14 @@ public struct FailedAttempt: Sendable {
   public var request: TransferRequest?
   /// The head that was answered, where one was.
   public var response: ResponseHead?
+  /// Why the attempt failed.
   public var error: TransferError
   /// Retries so far; progress of a download sets it back to 0.
   public var retryCount: Int
   /// Since the request began, waiting included.
   public var elapsed: Duration
 
+  /// An attempt as a test makes it; the defaults are those of a first attempt.
   public init(
     request: TransferRequest?, response: ResponseHead? = nil, error: TransferError, retryCount: Int = 0,
     elapsed: Duration = .zero
@@ -46,9 +48,13 @@ public struct FailedAttempt: Sendable {
   }
 }
 
+/// What a retrier says of a failed attempt.
 public enum RetryResult: Sendable {
+  /// Try again at once.
   case retry
+  /// Try again after this time.
   case retryWithDelay(Duration)
+  /// Not for me: the next retrier is asked, and where there is none the request fails with its error.
   case doNotRetry
   /// Fails the request with this error instead.
   case doNotRetryWithError(any Error)
@@ -61,8 +67,10 @@ public enum RetryResult: Sendable {
     }
   }
 
+  /// The delay of `.retryWithDelay`.
   public var delay: Duration? { if case .retryWithDelay(let delay) = self { delay } else { nil } }
 
+  /// The error of `.doNotRetryWithError`.
   public var error: (any Error)? { if case .doNotRetryWithError(let error) = self { error } else { nil } }
 }
 

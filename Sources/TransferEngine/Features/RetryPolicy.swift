@@ -5,6 +5,7 @@ public import HTTPTypes
 public struct RetryPolicy: RequestInterceptor {
   /// Tries after the first one.
   public var retryLimit: Int
+  /// What each delay's upper bound is multiplied by to get the next.
   public var exponentialBackoffBase: Double
   /// Seconds; the first delay's upper bound is scale × base⁰.
   public var exponentialBackoffScale: Double
@@ -12,7 +13,9 @@ public struct RetryPolicy: RequestInterceptor {
   public var maximumDelay: Duration
   /// No delay that a server asks for is honoured beyond this.
   public var maximumRetryAfter: Duration
+  /// Methods that are tried again.
   public var retryableHTTPMethods: Set<HTTPRequest.Method>
+  /// Statuses that are tried again.
   public var retryableHTTPStatusCodes: Set<Int>
   /// Kinds of failures without a status; what Alamofire calls `retryableURLErrorCodes`.
   public var retryableErrorCodes: Set<TransferError.Code>
@@ -65,6 +68,8 @@ public struct RetryPolicy: RequestInterceptor {
     // .transport: not known to be worth it
   ]
 
+  /// A policy with these limits; the defaults are Alamofire's where it has the parameter. Durations are limits, not
+  /// waits.
   public init(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
     maximumDelay: Duration = .seconds(300), maximumRetryAfter: Duration = .seconds(86400),
@@ -134,6 +139,7 @@ public struct ConnectionLostRetryPolicy: RequestInterceptor {
   /// The policy that decides, for these failures.
   public let policy: RetryPolicy
 
+  /// A policy for lost connections alone, for the methods that may be repeated.
   public init(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
     retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
@@ -159,6 +165,7 @@ extension RequestInterceptor where Self == RetryPolicy {
   /// Alamofire's defaults: two retries, 0.5 s first.
   public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
+  /// A policy with Alamofire's parameters and everything else at its default.
   public static func retryPolicy(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5
   ) -> RetryPolicy {
@@ -169,8 +176,10 @@ extension RequestInterceptor where Self == RetryPolicy {
 }
 
 extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+  /// Tries lost connections again, with the default limits.
   public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
+  /// Tries lost connections again, with these limits.
   public static func connectionLostRetryPolicy(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
     retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods

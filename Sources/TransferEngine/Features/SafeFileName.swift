@@ -1,6 +1,7 @@
 /// A file name that cannot lead anywhere: one path component, no control characters, no leading dot or dash, at most
 /// 255 bytes. What a server or a URL suggests goes through here; what a person typed is only checked.
 public struct SafeFileName: Equatable, Sendable {
+  /// The name: no slash, no control character, neither `.` nor `..`, at most 255 bytes with a part file's ending.
   public let string: String
 
   /// Linux's NAME_MAX.

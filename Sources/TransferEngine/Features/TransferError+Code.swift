@@ -1,19 +1,107 @@
 extension TransferError {
   /// What kind of failure it is, without its facts: what retry policies choose by.
   public enum Code: String, Sendable, CaseIterable {
-    case invalidURL, unsupportedScheme, cancelled
-    case nameNotResolved, refused, tlsRefused, tlsInterrupted, serverTrust, proxy, proxyRefused, timedOut, stalled
+    /// `TransferError.invalidURL`.
+    case invalidURL
+    /// `TransferError.unsupportedScheme`.
+    case unsupportedScheme
+    /// `TransferError.cancelled`.
+    case cancelled
+    /// The host's name could not be resolved.
+    case nameNotResolved
+    /// Nobody listens there, or no route leads there.
+    case refused
+    /// The TLS handshake failed, for good.
+    case tlsRefused
+    /// The TLS handshake was cut off.
+    case tlsInterrupted
+    /// The server could not prove who it is.
+    case serverTrust
+    /// The way through a proxy failed, and may not the next time.
+    case proxy
+    /// A proxy does not let us through, for good.
+    case proxyRefused
+    /// No connection within the connect timeout.
+    case timedOut
+    /// No progress for the stall timeout.
+    case stalled
+    /// The connection broke in mid-transfer.
     case connectionLost
-    case unacceptableStatus, unacceptableContentType, truncated, invalidContentLength, headTooLarge, bodyTooLarge
-    case unrequestedPartialContent, undecodable, malformed
-    case redirect, verification, parameters, multipart, serialization
-    case destinationExists, directoryMissing, invalidName, diskFull, permission, fileIO
-    case answeredEarly, notReplayable, streamFailed, streamStarved, alreadyRead, invalidResumeData
-    case source, sourceUnsettled, upload, uploadInterrupted, remote, remoteUnavailable
-    case journal, hook
-    case transport, transportInterrupted
+    /// A status that is no success, or that a validation does not accept.
+    case unacceptableStatus
+    /// A content type that a validation does not accept.
+    case unacceptableContentType
+    /// Fewer bytes than the response said.
+    case truncated
+    /// Content-Length is no number, or two.
+    case invalidContentLength
+    /// The head is longer than the limit.
+    case headTooLarge
+    /// The body is longer than the limit.
+    case bodyTooLarge
+    /// A 206 that nobody asked for.
+    case unrequestedPartialContent
+    /// The content coding is unknown, or its end is wrong.
+    case undecodable
+    /// The answer is no HTTP.
+    case malformed
+    /// A redirect could not be followed.
+    case redirect
+    /// The whole file came, and is not what was expected.
+    case verification
+    /// The request's parameters could not be encoded.
+    case parameters
+    /// The form could not be put together.
+    case multipart
+    /// The answer is not what was asked for.
+    case serialization
+    /// There is a file of that name.
+    case destinationExists
+    /// The directory does not exist.
+    case directoryMissing
+    /// The name cannot be a file's.
+    case invalidName
+    /// No room, or no quota.
+    case diskFull
+    /// Not allowed.
+    case permission
+    /// Another failure of a file or its disk.
+    case fileIO
+    /// A success came before the body was sent.
+    case answeredEarly
+    /// A stream was to be sent a second time.
+    case notReplayable
+    /// The stream that is sent threw.
+    case streamFailed
+    /// The stream that is sent brought nothing for too long.
+    case streamStarved
+    /// An answer's pieces have one reader.
+    case alreadyRead
+    /// `TransferError.invalidResumeData`.
+    case invalidResumeData
+    /// The file to be sent cannot be, for good.
+    case source
+    /// The file to be sent changes.
+    case sourceUnsettled
+    /// An upload's server refused, for good.
+    case upload
+    /// An upload's server failed, and may not the next time.
+    case uploadInterrupted
+    /// A server of files refused, for good.
+    case remote
+    /// A server of files cannot now.
+    case remoteUnavailable
+    /// The download's journal threw.
+    case journal
+    /// Another hook threw.
+    case hook
+    /// libcurl failed in another way, for good.
+    case transport
+    /// libcurl failed in another way, and may not the next time.
+    case transportInterrupted
   }
 
+  /// What kind of failure it is.
   public var code: Code {
     switch self {
     case .invalidURL: .invalidURL

@@ -2,10 +2,13 @@ extension TransferError {
   /// Why parameters could not become a query or a body. Names are those of Alamofire's `ParameterEncodingFailureReason`
   /// and `ParameterEncoderFailureReason`.
   public enum ParameterFailure: Sendable {
+    /// The value is no JSON, or the encoder refused it.
     case jsonEncodingFailed(error: any Error)
+    /// The value is no property list, or the encoder refused it.
     case propertyListEncodingFailed(error: any Error)
     /// A form or a query has names and values; this was neither a dictionary nor a structure.
     case invalidRootObject(String)
+    /// An encoder threw.
     case encoderFailed(error: any Error)
     /// The URL with its new query is not a URL.
     case invalidURL(reason: String)
@@ -13,13 +16,19 @@ extension TransferError {
 
   /// Why a form could not be put together. Names are those of Alamofire's `MultipartEncodingFailureReason`.
   public enum MultipartFailure: Sendable, Equatable {
+    /// The URL of a part is no file's.
     case bodyPartURLInvalid(url: String)
+    /// The file has no name that could be told.
     case bodyPartFilenameInvalid(in: String)
+    /// The file of a part cannot be looked at.
     case bodyPartFileNotReachable(at: String, reason: String)
+    /// The part is a directory, or another thing that is no regular file.
     case bodyPartFileIsDirectory(at: String)
+    /// A stream brought another number of bytes than was said.
     case bodyPartInputStreamLengthMismatch(expected: Int64, actual: Int64)
     /// The stream that a part is made of failed.
     case inputStreamReadFailed(reason: String)
+    /// The name for the form's file is taken; nothing was overwritten.
     case outputStreamFileAlreadyExists(at: String)
     /// A boundary is 1 to 70 characters of a small set (RFC 2046 §5.1.1).
     case invalidBoundary(String)

@@ -6,11 +6,15 @@ extension TransferError {
     case inputDataNilOrZeroLength
     /// There is no downloaded file.
     case inputFileNil
+    /// The downloaded file cannot be read.
     case inputFileReadFailed(at: String, reason: String)
     /// The bytes are no text of this charset, or the charset is not known here.
     case stringSerializationFailed(encoding: String)
+    /// The body is no JSON.
     case jsonSerializationFailed(error: any Error)
+    /// The body is no property list.
     case propertyListSerializationFailed(error: any Error)
+    /// The body is not what the type wants; the decoder's error says where.
     case decodingFailed(error: any Error)
     /// A serializer of the program's own threw.
     case customSerializationFailed(error: any Error)

@@ -3,14 +3,21 @@ import Glibc
 /// Everything that can go wrong with a request. Nothing foreign leaks out: libcurl's codes, `errno` and hooks' errors
 /// are translated. `isTransient` says whether the same try may succeed later; `description` is for people.
 public enum TransferError: Error, Sendable {
+  /// The text is not a URL that can be used; the reason says why. The text is shown without userinfo and query.
   case invalidURL(String, reason: String)
+  /// A URL of a scheme that is not spoken here, or that the session does not allow.
   case unsupportedScheme(String)
   /// `cancel()` was called, or the awaiting task was cancelled.
   case cancelled
+  /// There was no connection, or it broke.
   case connection(ConnectionFailure)
+  /// The answer came, and is not what it should be.
   case response(ResponseFailure)
+  /// A redirect could not be followed.
   case redirect(RedirectFailure)
+  /// The destination, its directory or the disk.
   case file(FileFailure)
+  /// The whole file came, and is not what was expected.
   case verification(VerificationFailure)
   /// The file that is to be sent.
   case source(SourceFailure)
@@ -22,6 +29,7 @@ public enum TransferError: Error, Sendable {
   case multipart(MultipartFailure)
   /// The answer came, but cannot be read as what was asked for.
   case serialization(SerializationFailure)
+  /// The server could not prove who it is.
   case serverTrust(ServerTrustFailure)
   /// A server of files (FTP, SFTP, SCP) refused, or the disk behind a `file:` URL did.
   case remote(RemoteFailure)
@@ -34,10 +42,15 @@ public enum TransferError: Error, Sendable {
   /// libcurl failed in a way that has no name of its own here.
   case transport(code: Int, message: String, isTransient: Bool)
 
+  /// Why there was no connection, or no longer one.
   public enum ConnectionFailure: Sendable, Equatable {
+    /// The name server knows no such host, or did not answer; libcurl cannot tell which.
     case nameNotResolved(host: String)
+    /// Nobody listens there, or no route leads there.
     case refused(host: String, reason: String)
+    /// The TLS handshake failed for another reason than the certificate; transient where it was cut off.
     case tls(host: String, reason: String, isTransient: Bool)
+    /// The way through a proxy failed.
     case proxy(ProxyFailure)
     /// No connection within the connect timeout.
     case timedOut(host: String)
@@ -47,34 +60,51 @@ public enum TransferError: Error, Sendable {
     case broken(String)
   }
 
+  /// Why an answer is not taken.
   public enum ResponseFailure: Sendable, Equatable {
+    /// A status that is no success, or that a validation does not accept, with what `Retry-After` asked for.
     case unacceptableStatus(Int, retryAfter: Duration?)
     /// The content type is none of those that a validation accepts; `nil`: there is none.
     case unacceptableContentType(String?, acceptable: [String])
     /// Fewer bytes than the response said.
     case truncated(received: Int64, expected: Int64?)
+    /// Content-Length is no number, or two numbers (RFC 9110 §8.6).
     case invalidContentLength(String)
+    /// The head is longer than this many bytes.
     case headTooLarge(limit: Int)
+    /// The body is longer than this many bytes; see `SessionConfiguration.maximumBodyBytes`.
     case bodyTooLarge(limit: Int)
     /// A 206 that nobody asked for: a broken cache. The next try goes past caches.
     case unrequestedPartialContent
+    /// The content coding's end or checksum is wrong, or it is not known here.
     case undecodable(String)
+    /// The answer is no HTTP.
     case malformed(String)
   }
 
+  /// Why a redirect was not followed.
   public enum RedirectFailure: Sendable, Equatable {
+    /// More redirects than this, one after the other.
     case tooMany(limit: Int)
+    /// It leads from https to http, or to another protocol.
     case refused(to: String, reason: String)
+    /// The status says that there is another place, and the answer not which.
     case missingLocation(status: Int)
     /// Followed as the status says, the upload would become a GET without its body.
     case dropsBody(status: Int, to: String)
   }
 
+  /// What the disk, or the place where a file was to be, refused.
   public enum FileFailure: Sendable, Equatable {
+    /// There is a file of that name, and it was not to be replaced.
     case destinationExists(String)
+    /// The directory does not exist, and was not to be made.
     case directoryMissing(String)
+    /// The name cannot be a file's.
     case invalidName(String, reason: String)
+    /// No room, or no quota (`ENOSPC`, `EDQUOT`).
     case diskFull(String)
+    /// Not allowed (`EACCES`, `EPERM`, `EROFS`).
     case permission(String)
     /// What could not be done, and the system's reason.
     case io(String, errno: Int32)
@@ -90,13 +120,24 @@ public enum TransferError: Error, Sendable {
     }
   }
 
+  /// How a finished file differs from what was expected.
   public enum VerificationFailure: Sendable, Equatable {
+    /// Its digest is another one; both in hexadecimal digits.
     case digest(algorithm: String, expected: String, actual: String)
+    /// Its length is another one, in bytes.
     case length(expected: Int64, actual: Int64)
   }
 
+  /// What a program of one's own hooks into a request.
   public enum Hook: String, Sendable {
-    case adapter, retrier, validation, journal
+    /// A `RequestAdapter`.
+    case adapter
+    /// A `RequestRetrier`.
+    case retrier
+    /// A closure given to `validate`.
+    case validation
+    /// A `DownloadJournal`.
+    case journal
     /// What describes the request, and its modifier.
     case convertible = "request's description"
   }

@@ -3,12 +3,17 @@ extension TransferError {
   public enum RemoteFailure: Sendable, Hashable {
     /// The file, or a directory on the way to it, does not exist.
     case missing(path: String, reply: String)
+    /// The path is a directory's.
     case isDirectory(path: String)
+    /// The user may not read, or write, there.
     case accessDenied(path: String, reply: String)
+    /// The server does not take the name with this password or key.
     case loginDenied(host: String, reply: String)
     /// The server cannot now: too many users, a file in use (FTP replies 4yz, RFC 959 §4.2.1).
     case busy(host: String, reply: String)
+    /// There is a file of that name, and it was not to be replaced.
     case exists(path: String)
+    /// The server has no room, or the user no quota.
     case storageFull(host: String, reply: String)
     /// It will not begin in the middle of the file.
     case cannotResume(reply: String)
@@ -20,6 +25,7 @@ extension TransferError {
     case hostKeyUnknown(host: String, port: Int, keyType: String, fingerprint: String, file: String)
     /// The host is known by another key: somebody may sit between.
     case hostKeyChanged(host: String, keyType: String, fingerprint: String, expectedBy: String)
+    /// The host's key cannot be judged, or is revoked.
     case hostKeyRefused(host: String, reason: String)
     /// The protocol has no such thing.
     case unsupported(String)

@@ -8,6 +8,7 @@ public struct RemoteFileFacts: Sendable, Hashable {
   /// Whether the protocol can begin in the middle of a file; SCP cannot.
   public var isResumable: Bool
 
+  /// Facts as a server told them.
   public init(size: Int64?, modificationTime: Int64? = nil, isResumable: Bool = true) {
     self.size = size
     self.modificationTime = modificationTime

@@ -1,5 +1,6 @@
 /// How an SSH server is known, and how it knows us. The ways are tried in the order key file, password, agent, keyboard.
 public struct SSHConfiguration: Sendable, Hashable {
+  /// Which host keys are believed.
   public enum HostKeyPolicy: Sendable, Hashable {
     /// The host's key stands in a known-hosts file, or the transfer fails.
     case known
@@ -10,6 +11,7 @@ public struct SSHConfiguration: Sendable, Hashable {
     case pinned(sha256: Set<String>)
   }
 
+  /// Which host keys are believed.
   public var hostKeyPolicy: HostKeyPolicy
   /// Files in OpenSSH's form (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT), hashed names included; missing ones are empty.
   /// `nil`: `~/.ssh/known_hosts` and `/etc/ssh/ssh_known_hosts`.
@@ -21,6 +23,7 @@ public struct SSHConfiguration: Sendable, Hashable {
   /// Ask the agent that `SSH_AUTH_SOCK` names.
   public var usesAgent: Bool
 
+  /// By default: known hosts alone, the user's own files, the agent where there is one.
   public init(
     hostKeyPolicy: HostKeyPolicy = .known, knownHostsFiles: [String]? = nil, privateKeyFile: String? = nil,
     passphrase: String? = nil, usesAgent: Bool = true

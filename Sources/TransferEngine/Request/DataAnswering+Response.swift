@@ -42,6 +42,8 @@ extension DataAnswering {
     return self
   }
 
+  /// Calls the handler with the body's bytes, after validation; on the queue where one is given, else on one of
+  /// Swift's threads.
   @discardableResult public func responseData(
     queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -55,6 +57,7 @@ extension DataAnswering {
     return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the body as text, in `encoding`, else the response's charset, else UTF-8.
   @discardableResult public func responseString(
     queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -69,6 +72,7 @@ extension DataAnswering {
     return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the body as JSON of any shape.
   @discardableResult public func responseJSON(
     queue: DispatchQueue? = nil,
     completionHandler: @escaping @Sendable (DataResponse<JSONValue, TransferError>) -> Void
@@ -76,6 +80,7 @@ extension DataAnswering {
     response(queue: queue, responseSerializer: JSONResponseSerializer(), completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the body as a property list of any shape.
   @discardableResult public func responsePropertyList(
     queue: DispatchQueue? = nil,
     completionHandler: @escaping @Sendable (DataResponse<PropertyListValue, TransferError>) -> Void
@@ -83,6 +88,7 @@ extension DataAnswering {
     response(queue: queue, responseSerializer: PropertyListResponseSerializer(), completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the body decoded as this type.
   @discardableResult public func responseDecodable<Value: Decodable & Sendable>(
     of type: Value.Type = Value.self, queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

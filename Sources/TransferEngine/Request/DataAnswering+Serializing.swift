@@ -29,16 +29,21 @@ public struct DataTask<Value: Sendable>: Sendable {
     }
   }
 
+  /// The value, or why there is none.
   public var result: Result<Value, TransferError> {
     get async { await response.result }
   }
 
+  /// The value. Throws the request's error, or the serializer's.
   public var value: Value {
     get async throws(TransferError) { try await result.get() }
   }
 
+  /// Starts the request, or lets it go on after `suspend()`.
   public func resume() { request.resume() }
+  /// Holds the request's transfer.
   public func suspend() { request.suspend() }
+  /// Cancels the request.
   public func cancel() { request.cancel() }
 }
 
@@ -70,6 +75,7 @@ extension DataAnswering {
     }
   }
 
+  /// The body's bytes.
   public func serializingData(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -83,6 +89,7 @@ extension DataAnswering {
       automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
+  /// The body as text, in `encoding`, else the response's charset, else UTF-8.
   public func serializingString(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -97,6 +104,7 @@ extension DataAnswering {
       automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
+  /// The body decoded as this type.
   public func serializingDecodable<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

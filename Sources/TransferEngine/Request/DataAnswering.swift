@@ -33,6 +33,7 @@ public final class DataRequest: DataAnswering {
 
 /// A request that sends a body of any size, from memory, a file, a stream or a form. The answer is kept in memory.
 public final class UploadRequest: DataAnswering {
+  /// A check of the answer, as for data requests.
   public typealias Validation = DataRequest.Validation
 
   public let answers: DataAnswers

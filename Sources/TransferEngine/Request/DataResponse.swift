@@ -13,8 +13,10 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   public var metrics: [TransferMetrics]
   /// How long the serializer took.
   public var serializationDuration: Duration
+  /// The value, or why there is none.
   public var result: Result<Success, Failure>
 
+  /// A response as a test makes it.
   public init(
     request: TransferRequest?, head: ResponseHead?, data: Data?, metrics: [TransferMetrics] = [],
     serializationDuration: Duration = .zero, result: Result<Success, Failure>
@@ -30,8 +32,10 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
   /// Alamofire's name for the head.
   public var response: ResponseHead? { head }
 
+  /// The value; `nil` where the request or its serializer failed.
   public var value: Success? { try? result.get() }
 
+  /// Why there is no value.
   public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
   private func with<NewSuccess, NewFailure>(
@@ -42,6 +46,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
       result: result)
   }
 
+  /// The same response with its value changed.
   public func map<NewSuccess: Sendable>(
     _ transform: (Success) -> NewSuccess
   ) -> DataResponse<NewSuccess, Failure> { with(result.map(transform)) }
@@ -51,6 +56,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     _ transform: (Success) throws -> NewSuccess
   ) -> DataResponse<NewSuccess, any Error> { with(result.tryMap(transform)) }
 
+  /// The same response with its error changed.
   public func mapError<NewFailure: Error>(
     _ transform: (Failure) -> NewFailure
   ) -> DataResponse<Success, NewFailure> { with(result.mapError(transform)) }

@@ -3,17 +3,22 @@ public import FoundationEssentials
 import Synchronization
 
 extension DataStreamRequest {
+  /// Called with every piece in order, and with the end. What it throws cancels the request where the request wants
+  /// that.
   public typealias Handler<Success: Sendable, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
   /// What a handler is told, with the means to end it.
   public struct Stream<Success: Sendable, Failure: Error>: Sendable {
+    /// What came.
     public let event: Event<Success, Failure>
+    /// Cancels the request.
     public let token: CancellationToken
 
     /// Ends the request.
     public func cancel() { token.cancel() }
   }
 
+  /// A piece, or the end.
   public enum Event<Success: Sendable, Failure: Error>: Sendable {
     /// A piece of the body, or why it could not be read as what was asked for.
     case stream(Result<Success, Failure>)
@@ -25,6 +30,7 @@ extension DataStreamRequest {
   public struct CancellationToken: Sendable {
     let core: RequestCore<StreamOutcome>
 
+    /// Cancels the request; what has arrived may still be passed on.
     public func cancel() { core.cancel() }
   }
 

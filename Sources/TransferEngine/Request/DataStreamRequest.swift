@@ -72,7 +72,9 @@ public final class DataStreamRequest: Request {
 public struct StreamCompletion: Sendable {
   /// What was sent last, adapted, after redirects; `nil` where nothing was.
   public var request: TransferRequest?
+  /// The answer's head; `nil` where none came.
   public var response: ResponseHead?
+  /// What each transfer cost, redirects and retries included.
   public var metrics: [TransferMetrics]
   /// `nil` where all of it was passed on.
   public var error: TransferError?

@@ -42,12 +42,14 @@ extension DownloadRequest {
     return self
   }
 
+  /// Calls the handler with the file's URL, after validation and the rename.
   @discardableResult public func responseURL(
     queue: DispatchQueue? = nil, completionHandler: @escaping @Sendable (DownloadResponse<URL, TransferError>) -> Void
   ) -> Self {
     response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the file's bytes, which are read into memory.
   @discardableResult public func responseData(
     queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -61,6 +63,7 @@ extension DownloadRequest {
     return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the file's text, which is read into memory.
   @discardableResult public func responseString(
     queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -75,6 +78,7 @@ extension DownloadRequest {
     return response(queue: queue, responseSerializer: serializer, completionHandler: completionHandler)
   }
 
+  /// Calls the handler with the file decoded as this type.
   @discardableResult public func responseDecodable<Value: Decodable & Sendable>(
     of type: Value.Type = Value.self, queue: DispatchQueue? = nil,
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

@@ -29,16 +29,21 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     }
   }
 
+  /// The value, or why there is none.
   public var result: Result<Value, TransferError> {
     get async { await response.result }
   }
 
+  /// The value. Throws the request's error, or the serializer's.
   public var value: Value {
     get async throws(TransferError) { try await result.get() }
   }
 
+  /// Starts the request, or lets it go on after `suspend()`.
   public func resume() { request.resume() }
+  /// Holds the request's transfer.
   public func suspend() { request.suspend() }
+  /// Cancels the request; what is there can be gone on from.
   public func cancel() { request.cancel() }
 }
 
@@ -71,6 +76,7 @@ extension DownloadRequest {
     serializingDownload(using: URLResponseSerializer(), automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
+  /// The file's bytes, read into memory.
   public func serializingData(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
@@ -84,6 +90,7 @@ extension DownloadRequest {
       automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
+  /// The file's text, read into memory.
   public func serializingString(
     automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
@@ -98,6 +105,7 @@ extension DownloadRequest {
       automaticallyCancelling: shouldAutomaticallyCancel)
   }
 
+  /// The file decoded as this type.
   public func serializingDecodable<Value: Decodable & Sendable>(
     _ type: Value.Type = Value.self, automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,

@@ -5,6 +5,7 @@ public import FoundationEssentials
 /// The bytes go into a part file beside the destination; the destination's name appears by one rename, when length,
 /// digest and validations are satisfied.
 public final class DownloadRequest: Request {
+  /// What may be done on the way to the destination.
   public typealias Options = DownloadOptions
 
   /// Says where the file goes, once the head is there and was validated: a file URL, and what may be done on the way. Gets

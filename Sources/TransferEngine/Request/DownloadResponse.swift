@@ -14,6 +14,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public var metrics: [TransferMetrics]
   /// How long the serializer took.
   public var serializationDuration = Duration.zero
+  /// The value, or why there is none.
   public var result: Result<Success, Failure>
   /// Where the last attempt went on from.
   public var resumedFrom: Int64
@@ -21,12 +22,14 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public var bytesReceived: Int64
   /// Bytes in the part file or, at the end, the file.
   public var bytesOnDisk: Int64
+  /// The file's length in bytes, as the server said it; `nil` where it did not.
   public var totalBytes: Int64?
   /// The origin that answered, after redirects.
   public var respondingOrigin: String?
   /// How it is known that the file is whole.
   public var verification: Verification?
 
+  /// How it was made sure that the file is whole.
   public typealias Verification = DownloadVerification
 
   init(result: Result<Success, Failure>) {
@@ -43,8 +46,10 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The finished file.
   public var fileURL: URL? { filePath.map { URL(fileURLWithPath: $0) } }
 
+  /// The value; `nil` where the download or its serializer failed.
   public var value: Success? { try? result.get() }
 
+  /// Why there is no value.
   public var error: Failure? { if case .failure(let error) = result { error } else { nil } }
 
   func with<NewSuccess, NewFailure>(
@@ -66,6 +71,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     return other
   }
 
+  /// The same response with its value changed.
   public func map<NewSuccess: Sendable>(
     _ transform: (Success) -> NewSuccess
   ) -> DownloadResponse<NewSuccess, Failure> { with(result.map(transform)) }
@@ -75,6 +81,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     _ transform: (Success) throws -> NewSuccess
   ) -> DownloadResponse<NewSuccess, any Error> { with(result.tryMap(transform)) }
 
+  /// The same response with its error changed.
   public func mapError<NewFailure: Error>(
     _ transform: (Failure) -> NewFailure
   ) -> DownloadResponse<Success, NewFailure> { with(result.mapError(transform)) }
@@ -87,7 +94,9 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
 
 /// How it is known that a file is whole.
 public enum DownloadVerification: String, Sendable, Codable {
+  /// Its digest is the one that was expected or that the server declared.
   case digest
+  /// Its length is the one that the server said.
   case length
   /// Neither a length nor a digest was to be had: only the connection's end says that it is all.
   case none

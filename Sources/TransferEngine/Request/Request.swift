@@ -30,11 +30,17 @@ protocol RequestSteering: AnyObject, Sendable {
 extension Request {
   /// Names the request in events.
   public var id: RequestID { control.core.id }
+  /// Where the request stands now. It may stand elsewhere when the caller looks.
   public var state: RequestState { control.core.requestState }
+  /// Whether it has not begun.
   public var isInitialized: Bool { state == .initialized }
+  /// Whether it runs, or waits to be tried again.
   public var isResumed: Bool { state == .resumed }
+  /// Whether it is held.
   public var isSuspended: Bool { state == .suspended }
+  /// Whether `cancel()` came before its end.
   public var isCancelled: Bool { state == .cancelled }
+  /// Whether it has ended, well or not, without a cancel.
   public var isFinished: Bool { state == .finished }
 
   /// Tries after the first one, so far.

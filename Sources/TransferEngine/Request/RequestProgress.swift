@@ -7,6 +7,7 @@ public struct TransferProgress: Sendable, Equatable {
   /// `nil` while unknown.
   public var total: Int64?
 
+  /// Bytes so far, of how many; `nil`: nobody knows.
   public init(completed: Int64 = 0, total: Int64? = nil) {
     self.completed = completed
     self.total = total

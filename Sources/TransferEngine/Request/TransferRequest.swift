@@ -2,15 +2,19 @@ public import HTTPTypes
 
 /// What is asked of a server: what adapters may change, rebuilt from its description for every attempt.
 public struct TransferRequest: Sendable {
+  /// Where it goes.
   public var url: RequestURL
+  /// The method. Protocols other than HTTP ignore it.
   public var method: HTTPRequest.Method
   /// Added to the session's default fields; equal names replace them.
   public var headers: HTTPFields
+  /// What is sent with it.
   public var body: RequestBody?
   /// Sent to the URL's origin only; over HTTP by the Basic scheme.
   public var credentials: Credentials?
   /// Comes before `credentials` over HTTP. Sent to the URL's origin only.
   public var credential: HTTPCredential?
+  /// How long a connection, TLS included, may take.
   public var connectTimeout: Duration
   /// Without progress for this long the attempt has stalled; `nil` waits for ever.
   public var stallTimeout: Duration?
@@ -23,6 +27,8 @@ public struct TransferRequest: Sendable {
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.
   public var ssh: SSHConfiguration?
 
+  /// A request with these parts. It does not know the session's timeouts: the defaults here are those of
+  /// `SessionConfiguration`.
   public init(
     url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
     credentials: Credentials? = nil, connectTimeout: Duration = .seconds(30), stallTimeout: Duration? = .seconds(30),

@@ -88,6 +88,8 @@ public struct DownloadDestination: Sendable, Equatable {
   /// Take the name from Content-Disposition where the response has one; `name` is for when it has none.
   public var isNamedByResponse: Bool
 
+  /// A name in a directory; with `isNamedByResponse` the name is what the response suggests, and this one where it
+  /// suggests none.
   public init(directory: String, name: String, isNamedByResponse: Bool = false) {
     self.directory = directory
     self.name = name

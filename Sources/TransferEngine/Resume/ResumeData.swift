@@ -3,14 +3,17 @@ public import FoundationEssentials
 /// What is needed to go on with a download in another process: which file it was, by which signs it is known, and how
 /// much of it is certainly on the disk. Opaque bytes to everybody else (`encoded()`). Holds no credentials.
 public struct ResumeData: Sendable, Equatable, Codable {
+  /// Of the encoding. Data of a newer version is refused, not guessed at.
   public var version = 1
   /// Without userinfo.
   public var url: String
+  /// By which the server can tell whether its file is still the same.
   public var validators: Validators
   /// `nil` where the server did not say.
   public var totalBytes: Int64?
   /// Digests that the server declared.
   public var declaredDigests: [ExpectedDigest]
+  /// Where the bytes are.
   public var partialFile: Location
   /// Bytes that were on the disk (`fdatasync`) when this was made. After another boot only these count.
   public var checkpointBytes: Int64
@@ -25,13 +28,17 @@ public struct ResumeData: Sendable, Equatable, Codable {
 
   /// Where the part file is, and which file it is: another one under its name is not ours.
   public struct Location: Sendable, Equatable, Codable {
+    /// An absolute path.
     public var directory: String
+    /// The part file's name in it.
     public var name: String
+    /// Which file it was; a file that was put in its place is not gone on with.
     public var identity: FileIdentity
     /// The name it gets in the end.
     public var finalName: String
   }
 
+  /// What a download leaves, made by hand. Sizes are bytes.
   public init(
     url: String, validators: Validators, totalBytes: Int64?, declaredDigests: [ExpectedDigest] = [],
     partialFile: Location, checkpointBytes: Int64, bootID: String
@@ -61,6 +68,7 @@ public struct ResumeData: Sendable, Equatable, Codable {
     return size
   }
 
+  /// The data to keep: JSON without secrets, stable across versions.
   public func encoded() -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -79,12 +87,14 @@ public struct ResumeData: Sendable, Equatable, Codable {
 public struct Validators: Sendable, Equatable, Codable {
   /// As sent, quotes and `W/` included.
   public var etag: String?
+  /// `Last-Modified`, as it came (RFC 9110 §8.8.2).
   public var lastModified: String?
   /// The response's own `Date`; a `Last-Modified` at least one second older is strong (§8.8.2.2).
   public var date: String?
   /// Nanoseconds since 1970, of a file that did not come by HTTP: what MDTM, SFTP's stat or the disk say.
   public var modificationTime: Int64?
 
+  /// What a head said, field by field, as it came.
   public init(etag: String? = nil, lastModified: String? = nil, date: String? = nil) {
     self.etag = etag
     self.lastModified = lastModified

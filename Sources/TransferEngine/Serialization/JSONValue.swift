@@ -1,21 +1,29 @@
 /// JSON of any shape, as a value. What Alamofire gives as `Any` from `JSONSerialization`.
 public enum JSONValue: Sendable, Hashable {
+  /// `null`
   case null
+  /// `true` or `false`.
   case bool(Bool)
   /// A number that is whole and fits: `1`, and also `1.0` and `1e3`.
   case integer(Int64)
   /// Any other number, to the precision of a `Double`.
   case number(Double)
+  /// Text.
   case string(String)
+  /// An array.
   case array([JSONValue])
+  /// An object. Of two equal names the last one counts.
   case object([String: JSONValue])
 }
 
 extension JSONValue {
+  /// Whether it is `null`.
   public var isNull: Bool { self == .null }
 
+  /// The Bool; `nil` for everything else, numbers included.
   public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
+  /// The number, where it is a whole one that fits 64 bits.
   public var integerValue: Int64? { if case .integer(let value) = self { value } else { nil } }
 
   /// Of any number.
@@ -27,10 +35,13 @@ extension JSONValue {
     }
   }
 
+  /// The text; `nil` for everything else.
   public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 
+  /// The items; `nil` for everything else.
   public var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 
+  /// The members; `nil` for everything else.
   public var objectValue: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
   /// `nil` where this is no object, or has no such member.

@@ -2,14 +2,21 @@ public import FoundationEssentials
 
 /// A property list of any shape, as a value.
 public enum PropertyListValue: Sendable, Hashable {
+  /// `true` or `false`.
   case bool(Bool)
   /// A number that is whole and fits; `<real>1</real>` is read as one too.
   case integer(Int64)
+  /// A number with a fraction.
   case real(Double)
+  /// Text.
   case string(String)
+  /// A moment.
   case date(Date)
+  /// Bytes.
   case data(Data)
+  /// An array.
   case array([PropertyListValue])
+  /// A dictionary.
   case dictionary([String: PropertyListValue])
 }
 

@@ -3,6 +3,7 @@ public import HTTPTypes
 
 /// Turns what a data request brought into a value. Called once, after validation, never on the transfer loop's thread.
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of an answer.
   associatedtype SerializedObject: Sendable
 
   /// - Parameters:
@@ -18,6 +19,7 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
 
 /// Turns a downloaded file into a value.
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+  /// What it makes of a file.
   associatedtype SerializedObject: Sendable
 
   /// - Parameter fileURL: the finished file; `nil` where there is none.
@@ -39,6 +41,7 @@ public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProt
 }
 
 extension ResponseSerializer {
+  /// Passes the body on as it is.
   public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
   /// HEAD (RFC 9110 §9.3.2).
   public static var defaultEmptyRequestMethods: Set<HTTPRequest.Method> { [.head] }
@@ -103,43 +106,54 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
 
 /// A type with a value for an empty answer.
 public protocol EmptyResponse: Sendable {
+  /// The value that stands for an empty body.
   static func emptyValue() -> Self
 }
 
 /// What an empty answer decodes to: `serializingDecodable(Empty.self)`.
 public struct Empty: Codable, Sendable, EmptyResponse, Equatable {
+  /// The one value of the type.
   public static let value = Empty()
 
+  /// The one value of the type.
   public init() {}
 
+  /// The one value of the type.
   public static func emptyValue() -> Empty { value }
 }
 
 /// Changes a body before a serializer reads it.
 public protocol DataPreprocessor: Sendable {
+  /// Returns what is to be serialized. What it throws fails the request.
   func preprocess(_ data: Data) throws -> Data
 }
 
 /// Changes nothing.
 public struct PassthroughPreprocessor: DataPreprocessor {
+  /// Changes nothing.
   public init() {}
 
+  /// Returns the bytes as they came.
   public func preprocess(_ data: Data) throws -> Data { data }
 }
 
 /// Takes away the `)]}',` and line feed that some servers put before JSON, so that a browser does not run it as a script.
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
+  /// Takes the prefix `)]}',` and its line end away.
   public init() {}
 
+  /// Returns the bytes without the prefix, or as they came where it is not there.
   public func preprocess(_ data: Data) throws -> Data {
     data.starts(with: Data(")]}',\n".utf8)) ? Data(data.dropFirst(6)) : data
   }
 }
 
 extension DataPreprocessor where Self == PassthroughPreprocessor {
+  /// Changes nothing.
   public static var passthrough: PassthroughPreprocessor { PassthroughPreprocessor() }
 }
 
 extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
+  /// Takes Google's prefix away.
   public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
 }

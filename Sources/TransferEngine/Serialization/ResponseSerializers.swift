@@ -7,6 +7,7 @@ public struct DataResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPRequest.Method>
 
+  /// The defaults are Alamofire's: empty for 204, 205 and HEAD.
   public init(
     dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -28,10 +29,12 @@ public struct DataResponseSerializer: ResponseSerializer {
 /// except for media types that are UTF-8 by definition (`TextCharset.of`).
 public struct StringResponseSerializer: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
+  /// The encoding; `nil`: what the response's charset says, else UTF-8.
   public let encoding: String.Encoding?
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPRequest.Method>
 
+  /// The defaults are Alamofire's: empty for 204, 205 and HEAD.
   public init(
     dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
     encoding: String.Encoding? = nil,
@@ -64,6 +67,7 @@ public struct JSONResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPRequest.Method>
 
+  /// The defaults are Alamofire's: empty for 204, 205 and HEAD.
   public init(
     dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
@@ -93,6 +97,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPRequest.Method>
 
+  /// The defaults are Alamofire's: empty for 204, 205 and HEAD.
   public init(
     dataPreprocessor: any DataPreprocessor = PropertyListResponseSerializer.defaultDataPreprocessor,
     emptyResponseCodes: Set<Int> = PropertyListResponseSerializer.defaultEmptyResponseCodes,
@@ -119,10 +124,12 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
 /// The body as a `Decodable` value.
 public struct DecodableResponseSerializer<T: Decodable & Sendable>: ResponseSerializer {
   public let dataPreprocessor: any DataPreprocessor
+  /// What decodes; used on one of Swift's threads.
   public let decoder: any DataDecoder
   public let emptyResponseCodes: Set<Int>
   public let emptyRequestMethods: Set<HTTPRequest.Method>
 
+  /// The defaults are Alamofire's: a plain `JSONDecoder`, empty for 204, 205 and HEAD.
   public init(
     dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
     decoder: any DataDecoder = JSONDecoder(),
@@ -154,6 +161,7 @@ public struct DecodableResponseSerializer<T: Decodable & Sendable>: ResponseSeri
 
 /// Where the downloaded file is; reads nothing of it.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+  /// Gives the file's URL.
   public init() {}
 
   public func serializeDownload(
@@ -167,6 +175,7 @@ public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
 
 /// What can decode a `Decodable` from bytes.
 public protocol DataDecoder: Sendable {
+  /// Decodes a value of this type from these bytes.
   func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
 }
 
@@ -175,18 +184,22 @@ extension JSONDecoder: DataDecoder {}
 extension PropertyListDecoder: DataDecoder {}
 
 extension ResponseSerializer where Self == DataResponseSerializer {
+  /// The body's bytes.
   public static var data: DataResponseSerializer { DataResponseSerializer() }
 }
 
 extension ResponseSerializer where Self == StringResponseSerializer {
+  /// The body as text.
   public static var string: StringResponseSerializer { StringResponseSerializer() }
 }
 
 extension ResponseSerializer where Self == JSONResponseSerializer {
+  /// The body as JSON of any shape.
   public static var json: JSONResponseSerializer { JSONResponseSerializer() }
 }
 
 extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
+  /// The file's URL.
   public static var url: URLResponseSerializer { URLResponseSerializer() }
 }
 

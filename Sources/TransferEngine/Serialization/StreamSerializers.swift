@@ -2,31 +2,40 @@ public import FoundationEssentials
 
 /// Turns the pieces of a stream into values, each piece by itself.
 public protocol DataStreamSerializer<SerializedObject>: Sendable {
+  /// What it makes of a piece.
   associatedtype SerializedObject: Sendable
 
+  /// Makes a value of a piece. What it throws is passed on as the piece's failure.
   func serialize(_ data: Data) throws -> SerializedObject
 }
 
 /// Each piece as it came.
 public struct PassthroughStreamSerializer: DataStreamSerializer {
+  /// Passes pieces on as they are.
   public init() {}
 
+  /// Returns the piece.
   public func serialize(_ data: Data) throws -> Data { data }
 }
 
 /// Each piece as UTF-8 text. A character that two pieces share is repaired to U+FFFD in both; `UTF8Assembler` keeps it
 /// whole.
 public struct StringStreamSerializer: DataStreamSerializer {
+  /// Decodes UTF-8.
   public init() {}
 
+  /// Returns the piece as text; bytes that are no UTF-8 become U+FFFD.
   public func serialize(_ data: Data) throws -> String { String(decoding: data, as: UTF8.self) }
 }
 
 /// Each piece as a `Decodable`: for servers that send one whole document a piece.
 public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSerializer {
+  /// What decodes each piece.
   public let decoder: any DataDecoder
+  /// What is done with a piece before.
   public let dataPreprocessor: any DataPreprocessor
 
+  /// Decodes each piece as one value.
   public init(
     decoder: any DataDecoder = JSONDecoder(), dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
   ) {
@@ -34,6 +43,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
     self.dataPreprocessor = dataPreprocessor
   }
 
+  /// Decodes one piece.
   public func serialize(_ data: Data) throws -> T {
     let data = try dataPreprocessor.preprocess(data)
     do {
@@ -45,10 +55,12 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
 }
 
 extension DataStreamSerializer where Self == PassthroughStreamSerializer {
+  /// Pieces as they come.
   public static var passthrough: PassthroughStreamSerializer { PassthroughStreamSerializer() }
 }
 
 extension DataStreamSerializer where Self == StringStreamSerializer {
+  /// Pieces as text.
   public static var string: StringStreamSerializer { StringStreamSerializer() }
 }
 
@@ -56,6 +68,7 @@ extension DataStreamSerializer where Self == StringStreamSerializer {
 public struct UTF8Assembler: Sendable {
   private var tail: [UInt8] = []
 
+  /// Nothing taken yet.
   public init() {}
 
   /// The text that is complete by now. What is not UTF-8 is repaired to U+FFFD.

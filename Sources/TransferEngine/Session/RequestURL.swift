@@ -9,6 +9,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   public let scheme: String
   /// Lower case; IPv6 addresses in brackets.
   public let host: String
+  /// The port, the scheme's own where the URL has none; 0 for `file`.
   public let port: Int
   /// With its leading slash, still percent-encoded.
   public let path: String

@@ -14,6 +14,7 @@ extension Session {
     return download(source, interceptor, to: destination)
   }
 
+  /// A download whose parameters are a value that is encoded.
   public func download<Parameters: Encodable & Sendable>(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -24,6 +25,7 @@ extension Session {
     return download(source, interceptor, to: destination)
   }
 
+  /// A download of a request that says itself what it is.
   public func download(
     _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     to destination: DownloadRequest.Destination? = nil

@@ -6,6 +6,7 @@ extension Session {
   /// Changes a request after its description was read, in every attempt, before any adapter.
   public typealias RequestModifier = @Sendable (inout TransferRequest) throws -> Void
 
+  /// A request whose answer is kept in memory. It begins when its outcome is first asked for.
   public func request(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
     encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
@@ -16,6 +17,7 @@ extension Session {
       interceptor)
   }
 
+  /// The same, with parameters that are a value to be encoded.
   public func request<Parameters: Encodable & Sendable>(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -33,6 +35,7 @@ extension Session {
     request(source(convertible, method, headers, requestModifier, Self.adding(body)), interceptor)
   }
 
+  /// A request that says itself what it is.
   public func request(
     _ convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil
   ) -> DataRequest {

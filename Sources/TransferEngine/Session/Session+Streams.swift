@@ -3,6 +3,7 @@ import HTTPTypes
 
 /// Requests whose answers are taken piece by piece.
 extension Session {
+  /// A request whose answer is taken piece by piece. It begins when somebody reads.
   public func streamRequest(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, headers: HTTPHeaders? = nil,
     automaticallyCancelOnStreamError: Bool = false, interceptor: (any RequestInterceptor)? = nil,
@@ -12,6 +13,7 @@ extension Session {
       source(convertible, method, headers, requestModifier), automaticallyCancelOnStreamError, interceptor)
   }
 
+  /// The same, with parameters that are a value to be encoded.
   public func streamRequest<Parameters: Encodable & Sendable>(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters?,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default, headers: HTTPHeaders? = nil,
@@ -33,6 +35,7 @@ extension Session {
       interceptor)
   }
 
+  /// A request that says itself what it is.
   public func streamRequest(
     _ convertible: any URLRequestConvertible, automaticallyCancelOnStreamError: Bool = false,
     interceptor: (any RequestInterceptor)? = nil

@@ -14,6 +14,7 @@ public enum StreamReplay: Sendable {
 /// Uploads. A redirect that would drop the body fails them (`Redirector.modify` may allow it); 307 and 308 send it again.
 /// Bodies above 1 MiB wait up to 1 s for the server to ask for them, so that a refusal costs no body.
 extension Session {
+  /// Sends bytes that are in memory.
   public func upload(
     _ data: Data, to convertible: any URLConvertible, method: HTTPMethod = .post, headers: HTTPHeaders? = nil,
     interceptor: (any RequestInterceptor)? = nil, requestModifier: RequestModifier? = nil
@@ -21,6 +22,7 @@ extension Session {
     upload(UploadSource { .data(data) }, source(convertible, method, headers, requestModifier), interceptor)
   }
 
+  /// Sends bytes as the body of a request that says itself what it is.
   public func upload(
     _ data: Data, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil
   ) -> UploadRequest {
@@ -35,6 +37,7 @@ extension Session {
     upload(Self.file(fileURL), source(convertible, method, headers, requestModifier), interceptor)
   }
 
+  /// Sends a file as the body of a request that says itself what it is.
   public func upload(
     _ fileURL: URL, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil
   ) -> UploadRequest {
@@ -51,6 +54,7 @@ extension Session {
       self.stream(stream, replay, interceptor), source(convertible, method, headers, requestModifier), interceptor)
   }
 
+  /// Sends a stream as the body of a request that says itself what it is.
   public func upload<Pieces: AsyncSequence & Sendable>(
     _ stream: Pieces, with convertible: any URLRequestConvertible, interceptor: (any RequestInterceptor)? = nil,
     replay: StreamReplay = .automatic
@@ -71,6 +75,7 @@ extension Session {
       requestModifier: requestModifier)
   }
 
+  /// A form as the body of a request that says itself what it is.
   public func upload(
     multipartFormData: (MultipartFormData) -> Void, with convertible: any URLRequestConvertible,
     interceptor: (any RequestInterceptor)? = nil
@@ -88,6 +93,7 @@ extension Session {
     upload(UploadSource(multipartFormData), source(convertible, method, headers, requestModifier), interceptor)
   }
 
+  /// A form as it is now, as the body of a request that says itself what it is.
   public func upload(
     multipartFormData: MultipartFormData, with convertible: any URLRequestConvertible,
     interceptor: (any RequestInterceptor)? = nil

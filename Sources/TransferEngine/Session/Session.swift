@@ -5,8 +5,10 @@ public final class Session: Sendable {
   /// For programs that need only one.
   public static let `default` = Session()
 
+  /// What holds for all requests; a copy that later changes do not reach.
   public let configuration: SessionConfiguration
   let interceptor: (any RequestInterceptor)?
+  /// Who judges servers; `nil`: the system's roots.
   public let serverTrustManager: ServerTrustManager?
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]

@@ -4,6 +4,7 @@ public import HTTPTypes
 public struct SessionConfiguration: Sendable {
   /// Sent with every request unless the request has a field of the same name.
   public var defaultHeaders: HTTPFields
+  /// How long a connection, TLS included, may take.
   public var connectTimeout: Duration = .seconds(30)
   /// Without progress for this long a transfer has stalled; `nil` waits for ever.
   public var stallTimeout: Duration? = .seconds(30)
@@ -32,6 +33,7 @@ public struct SessionConfiguration: Sendable {
   /// `file:` URLs may be read. Off: whoever adds a URL would read any file this process may read.
   public var allowsFileURLs = false
 
+  /// The defaults: 30 s to connect, 30 s without progress, TLS 1.2 or newer, no proxy, no files.
   public init() {
     defaultHeaders = [.userAgent: "TransferEngine/0.1 libcurl/\(CurlLibrary.version)", .accept: "*/*"]
   }
@@ -39,6 +41,8 @@ public struct SessionConfiguration: Sendable {
 
 /// Versions of TLS that are still safe; older ones are not offered (RFC 8996).
 public enum TLSVersion: Sendable, Comparable {
+  /// TLS 1.2 (RFC 5246).
   case v1_2
+  /// TLS 1.3 (RFC 8446).
   case v1_3
 }

@@ -3,6 +3,7 @@ public import HTTPTypes
 
 /// Alamofire's names for swift-http-types' values.
 public typealias HTTPMethod = HTTPRequest.Method
+/// Fields of a head, several of one name included.
 public typealias HTTPHeaders = HTTPFields
 
 /// What can say which URL is meant: text, Foundation's `URL`, `RequestURL`.

@@ -10,7 +10,9 @@ public struct FileUpload: Sendable {
   public var collection: RequestURL?
   /// Which version of the IETF draft `.resumable` begins with, 3 to 8. A server answers only to its own.
   public var interopVersion = 8
+  /// How it is sent.
   public var `protocol`: UploadProtocol
+  /// What is done where the file changes while it is sent.
   public var onChange: SourceChangePolicy
   /// What stands under the target's name is not replaced: `If-None-Match: *`, `Overwrite: F`, a rename that refuses; the
   /// upload then fails.
@@ -19,6 +21,7 @@ public struct FileUpload: Sendable {
   /// file's size.
   public var verifiesLength: Bool
 
+  /// A file, or a part of one, to be sent to a request's URL.
   public init(
     request: TransferRequest, source: String, protocol: UploadProtocol = .automatic,
     onChange: SourceChangePolicy = .restart, onlyIfAbsent: Bool = false, verifiesLength: Bool = false,
@@ -73,16 +76,21 @@ public struct FormOptions: Sendable, Equatable {
   /// The file's media type; guessed from its name by default.
   public var contentType: String?
 
+  /// A field of a form.
   public struct Field: Sendable, Equatable {
+    /// The field's name.
     public var name: String
+    /// Its text.
     public var value: String
 
+    /// A name and its text.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
   }
 
+  /// How a form looks; the defaults suit most servers.
   public init(
     fileField: String = "file", fields: [Field] = [], fileName: String? = nil, contentType: String? = nil
   ) {
@@ -102,6 +110,7 @@ public struct TusOptions: Sendable, Equatable {
   /// Partial uploads that run at once, where the server offers concatenation and the file has 64 MiB or more. 1: none.
   public var parallelParts: Int
 
+  /// How tus is spoken; sizes are bytes.
   public init(metadata: [String: String] = [:], chunkSize: Int64? = nil, parallelParts: Int = 1) {
     self.metadata = metadata
     self.chunkSize = chunkSize
@@ -121,19 +130,24 @@ public struct S3Options: Sendable, Equatable {
   /// A command that prints credentials as `credential_process` does (JSON, version 1); split at blanks, run without a
   /// shell. Comes before all others.
   public var credentialCommand: [String]?
+  /// How bucket and host go together.
   public var addressing: Addressing
   /// Bytes of one part; `nil`: 8 MiB, or more where 10,000 parts would not do.
   public var partSize: Int64?
   /// Parts that are sent at once.
   public var parallelParts: Int
 
+  /// Where the bucket's name stands.
   public enum Addressing: String, Sendable, Codable {
     /// Path style with an endpoint of one's own and for names that are no host names, else virtual host style.
     case automatic
+    /// `https://host/bucket/key`
     case path
+    /// `https://bucket.host/key`
     case virtualHost
   }
 
+  /// How S3 is spoken; sizes are bytes.
   public init(
     endpoint: String? = nil, region: String? = nil, profile: String? = nil, credentialCommand: [String]? = nil,
     addressing: Addressing = .automatic, partSize: Int64? = nil, parallelParts: Int = 4

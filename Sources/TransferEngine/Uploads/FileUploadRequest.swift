@@ -43,6 +43,7 @@ public struct UploadProgress: Sendable, Equatable {
   /// `nil` before the source was opened.
   public var total: Int64?
 
+  /// Bytes sent, bytes that the server has said it has, of how many.
   public init(sent: Int64 = 0, acknowledged: Int64 = 0, total: Int64? = nil) {
     self.sent = sent
     self.acknowledged = acknowledged
@@ -73,6 +74,7 @@ final class UploadProgressBoard: Sendable {
 public struct FileUploadResponse: Sendable {
   /// The last answer's head, where there was one.
   public var head: ResponseHead?
+  /// Where the server put it, or why it is not there.
   public var result: Result<Void, TransferError>
   /// What is needed to go on, or to have the server forget it (`Session.abandon`). `nil` after success, and where nothing
   /// is left on the server.
@@ -83,6 +85,7 @@ public struct FileUploadResponse: Sendable {
   public var bytesSent: Int64 = 0
   /// Bytes of the source that the server said it has; all of them after success.
   public var bytesAcknowledged: Int64 = 0
+  /// The file's length in bytes.
   public var totalBytes: Int64?
   /// Bytes of the source that the server already had when the last attempt began.
   public var resumedFrom: Int64 = 0
@@ -96,6 +99,7 @@ public struct FileUploadResponse: Sendable {
 
   init(_ result: Result<Void, TransferError>) { self.result = result }
 
+  /// Why the upload failed.
   public var error: TransferError? {
     if case .failure(let error) = result { error } else { nil }
   }

@@ -2,13 +2,16 @@ import Glibc
 
 /// Which version of a file: any change of it changes one of these.
 public struct SourceIdentity: Sendable, Hashable, Codable {
+  /// The device (`st_dev`).
   public var device: UInt64
+  /// The inode (`st_ino`).
   public var inode: UInt64
   /// Bytes.
   public var size: Int64
   /// Nanoseconds since 1970.
   public var modified: Int64
 
+  /// What tells whether a file is still the one that was opened.
   public init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
     self.device = device
     self.inode = inode

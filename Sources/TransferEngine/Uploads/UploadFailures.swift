@@ -1,6 +1,7 @@
 extension TransferError {
   /// What is wrong with the file that is to be sent.
   public enum SourceFailure: Sendable, Equatable {
+    /// The file is not there.
     case missing(String)
     /// A directory, a FIFO, a device.
     case notRegular(String)
@@ -10,6 +11,7 @@ extension TransferError {
     case keepsChanging(String)
   }
 
+  /// What an upload's server did or did not do.
   public enum UploadFailure: Sendable, Equatable {
     /// The whole body was sent and no answer came: a request that must not be made twice may have been carried out.
     case outcomeUnknown

@@ -4,6 +4,7 @@ public import FoundationEssentials
 /// the server knows it. Opaque bytes to everybody else (`encoded()`). Holds no credentials; an upload URL may be a secret
 /// of its own, so these bytes belong in no log.
 public struct UploadLedger: Sendable, Equatable, Codable {
+  /// Of the encoding. A ledger of a newer version is refused, not guessed at.
   public var version = 1
   /// The source as it was when its first byte was sent.
   public var source: SourceIdentity
@@ -41,6 +42,7 @@ public struct UploadLedger: Sendable, Equatable, Codable {
     }
   }
 
+  /// The ledger to keep: JSON without secrets, stable across versions.
   public func encoded() -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

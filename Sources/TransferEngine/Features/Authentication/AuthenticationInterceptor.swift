@@ -5,13 +5,17 @@ import Synchronization
 /// Requests whose adapting meets a refresh wait for its outcome; so do refused ones, which are then tried again. As in
 /// Alamofire, for a service whose answers are validated: only an error makes a retrier be asked.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
+  /// The credential that the authenticator applies and refreshes.
   public typealias Credential = AuthenticatorType.Credential
 
   /// So many refreshes within the interval are allowed; more are taken for a loop.
   public struct RefreshWindow: Hashable, Sendable {
+    /// How far back refreshes are counted.
     public let interval: Duration
+    /// Refreshes within `interval` that are still allowed; one more fails with `.excessiveRefresh`.
     public let maximumAttempts: Int
 
+    /// 30 s and 5 refreshes, as in Alamofire.
     public init(interval: Duration = .seconds(30), maximumAttempts: Int = 5) {
       self.interval = interval
       self.maximumAttempts = maximumAttempts

@@ -7,6 +7,7 @@ public protocol AuthenticationCredential: Sendable {
 /// Knows how a kind of credential is applied, renewed, and found wanting. Stateless; `AuthenticationInterceptor` holds the
 /// state.
 public protocol Authenticator<Credential>: Sendable {
+  /// What is applied to requests: a token with its expiry, say.
   associatedtype Credential: AuthenticationCredential
 
   /// Puts the credential on the request.
@@ -28,6 +29,7 @@ public protocol Authenticator<Credential>: Sendable {
   func isRequest(_ request: TransferRequest, authenticatedWith credential: Credential) -> Bool
 }
 
+/// Why a request could not be authenticated; Alamofire's names.
 public enum AuthenticationError: Error, Sendable, CustomStringConvertible {
   /// There is no credential to put on the request, or to renew.
   case missingCredential

@@ -10,14 +10,17 @@ public enum HTTPCredential: Hashable, Sendable {
   /// RFC 6750: `Authorization: Bearer …`.
   case bearer(token: String)
 
+  /// A name and a password, sent with the first request (RFC 7617).
   public static func basic(username: String, password: String) -> HTTPCredential {
     .basic(Credentials(username: username, password: password))
   }
 
+  /// A name and a password, of which a hash is sent once the server asked (RFC 7616).
   public static func digest(username: String, password: String) -> HTTPCredential {
     .digest(Credentials(username: username, password: password))
   }
 
+  /// The safest way of those that the server offers; it is asked first.
   public static func negotiateAny(username: String, password: String) -> HTTPCredential {
     .negotiateAny(Credentials(username: username, password: password))
   }

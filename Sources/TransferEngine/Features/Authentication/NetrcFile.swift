@@ -5,10 +5,13 @@ import Glibc
 ///
 /// libcurl's own netrc is never used: it would look hosts up that a redirect named.
 public struct NetrcFile: Sendable {
+  /// What the file says of one machine.
   public struct Entry: Hashable, Sendable {
     /// Lower case; `nil` for `default`.
     public var machine: String?
+    /// The user's name; `nil` where the entry has none.
     public var login: String?
+    /// The password; `nil` where the entry has none. No description shows it.
     public var password: String?
   }
 

@@ -11,6 +11,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
   /// Hosts that are connected to directly.
   public var noProxy: NoProxyList
 
+  /// A proxy for each scheme, `nil` for none, and the hosts that are reached without.
   public init(
     http: ProxyServer? = nil, https: ProxyServer? = nil, other: ProxyServer? = nil, noProxy: NoProxyList = []
   ) {

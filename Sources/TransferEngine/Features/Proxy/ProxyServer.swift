@@ -1,5 +1,6 @@
 /// A proxy, and who we are to it.
 public struct ProxyServer: Hashable, Sendable {
+  /// What is spoken with a proxy.
   public enum Kind: String, Hashable, Sendable, CaseIterable {
     /// Plain HTTP requests are forwarded by it, with all their fields; everything else goes through `CONNECT`.
     case http
@@ -16,20 +17,26 @@ public struct ProxyServer: Hashable, Sendable {
 
   /// How an HTTP proxy is told who we are; SOCKS has one way only (RFC 1929).
   public enum Authentication: Hashable, Sendable {
+    /// Name and password with the first request (RFC 7617).
     case basic
+    /// A hash of them once the proxy asked (RFC 7616).
     case digest
     /// What the proxy asks for.
     case negotiateAny
   }
 
+  /// What is spoken with it.
   public var kind: Kind
   /// A name or an address; IPv6 in brackets.
   public var host: String
+  /// The port it listens on.
   public var port: Int
   /// Sent to the proxy alone, never to an origin.
   public var credentials: Credentials?
+  /// How name and password are told.
   public var authentication: Authentication
 
+  /// A proxy at this host and port.
   public init(
     _ kind: Kind = .http, host: String, port: Int, credentials: Credentials? = nil,
     authentication: Authentication = .basic

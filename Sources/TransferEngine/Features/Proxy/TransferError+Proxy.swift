@@ -1,12 +1,15 @@
 extension TransferError {
   /// What went wrong on the way through a proxy. `proxy` is its URL without credentials.
   public enum ProxyFailure: Sendable, Equatable {
+    /// The proxy's name could not be resolved.
     case nameNotResolved(proxy: String)
+    /// The proxy did not take the connection.
     case unreachable(proxy: String, reason: String)
     /// It wants to know who we are, and what it was told, if anything, does not satisfy it.
     case authenticationRequired(proxy: String)
     /// It does not let us through to the origin.
     case refused(proxy: String, reason: String, isTransient: Bool)
+    /// The proxy's answer was not what its protocol says.
     case broken(proxy: String, reason: String)
   }
 }

@@ -58,8 +58,11 @@ public final class NetworkReachabilityManager: Sendable {
   /// At this moment. Blocks for as long as a name's look-up takes.
   public var status: NetworkReachabilityStatus { queue.sync { current() } }
 
+  /// Whether some network can be reached, by whatever interface.
   public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
+  /// Whether a network can be reached, and by mobile interfaces (`wwan…`) alone.
   public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
+  /// Whether a network can be reached by anything but mobile interfaces.
   public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
   /// How often the kernel was asked, for tests of how seldom it is.

@@ -28,9 +28,12 @@ extension NetworkReachabilityManager {
   public enum NetworkReachabilityStatus: Hashable, Sendable {
     /// The kernel did not say.
     case unknown
+    /// No interface leads anywhere.
     case notReachable
+    /// At least one interface is up and has a route.
     case reachable(ConnectionType)
 
+    /// What kind of interface leads to the network.
     public enum ConnectionType: Hashable, Sendable {
       /// Everything that is not known to be cellular.
       case ethernetOrWiFi

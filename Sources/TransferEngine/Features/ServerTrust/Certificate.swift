@@ -4,6 +4,7 @@ public import FoundationEssentials
 /// An X.509 certificate (RFC 5280), by its DER bytes. Only its shape is read here; whether it is to be believed is for
 /// the TLS library to say.
 public struct Certificate: Hashable, Sendable {
+  /// The certificate's bytes (X.509, DER).
   public let der: Data
   /// The pin of its public key.
   public let publicKeyPin: PublicKeyPin

@@ -21,6 +21,7 @@ public struct ClientIdentity: Hashable, Sendable {
     ClientIdentity(source: .pemFiles(certificate: certificateFile, key: keyFile), passphrase: passphrase)
   }
 
+  /// A certificate, the chain above it where there is one, and its private key: both PEM.
   public static func pem(certificate: Data, key: Data, passphrase: String? = nil) -> ClientIdentity {
     ClientIdentity(source: .pem(certificate: certificate, key: key), passphrase: passphrase)
   }
@@ -30,6 +31,7 @@ public struct ClientIdentity: Hashable, Sendable {
     ClientIdentity(source: .pkcs12File(file), passphrase: passphrase)
   }
 
+  /// Certificate and key in one PKCS #12 container.
   public static func pkcs12(_ data: Data, passphrase: String? = nil) -> ClientIdentity {
     ClientIdentity(source: .pkcs12(data), passphrase: passphrase)
   }
@@ -55,6 +57,7 @@ extension ClientIdentity: CustomReflectable {
 public struct ClientIdentities: Hashable, Sendable {
   private var byOrigin: [String: ClientIdentity] = [:]
 
+  /// None.
   public init() {}
 
   /// By scheme, host and port of the URL; the rest of it does not matter.

@@ -7,6 +7,8 @@ public struct ServerTrustManager: Sendable {
   public let evaluators: [String: any ServerTrustEvaluating]
   private let normalized: [String: any ServerTrustEvaluating]
 
+  /// One evaluator for each host; a host without one fails if `allHostsMustBeEvaluated`, else the system's roots
+  /// decide.
   public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
     self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
     self.evaluators = evaluators

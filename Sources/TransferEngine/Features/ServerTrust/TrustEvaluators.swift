@@ -12,8 +12,10 @@ public protocol ServerTrustEvaluating: Sendable {
 
 /// The session's authorities, and the host's name.
 public struct DefaultTrustEvaluator: ServerTrustEvaluating {
+  /// Whether the certificate must name the host (RFC 9110 §4.3.4).
   public let validateHost: Bool
 
+  /// The system's roots.
   public init(validateHost: Bool = true) { self.validateHost = validateHost }
 
   public func policy(forHost host: String) -> TrustPolicy { TrustPolicy(validatesHost: validateHost) }
@@ -21,9 +23,12 @@ public struct DefaultTrustEvaluator: ServerTrustEvaluating {
 
 /// Own authorities in the place of the system's.
 public struct CertificateAuthorityEvaluator: ServerTrustEvaluating {
+  /// The authorities, in place of the system's.
   public let certificates: [Certificate]
+  /// Whether the certificate must name the host.
   public let validateHost: Bool
 
+  /// Believes what these authorities have signed.
   public init(certificates: [Certificate], validateHost: Bool = true) {
     self.certificates = certificates
     self.validateHost = validateHost
@@ -52,11 +57,14 @@ public struct CertificateAuthorityEvaluator: ServerTrustEvaluating {
 /// Other than Alamofire's, the keys of authorities further up the chain are not looked at: name an authority with
 /// `CertificateAuthorityEvaluator` instead.
 public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
+  /// Keys of which the server's certificate must have one.
   public let keys: [PublicKeyPin]
   /// The chain must end at one of the session's authorities too.
   public let performDefaultValidation: Bool
+  /// Whether the certificate must name the host.
   public let validateHost: Bool
 
+  /// Believes a server that has one of these keys, on top of the default check unless that is declined.
   public init(keys: [PublicKeyPin], performDefaultValidation: Bool = true, validateHost: Bool = true) {
     self.keys = keys
     self.performDefaultValidation = performDefaultValidation
@@ -77,12 +85,16 @@ public struct PublicKeysTrustEvaluator: ServerTrustEvaluating {
 /// one, byte for byte, and the session's authorities must vouch for it as well; an authority further up the chain does
 /// not do then, other than in Alamofire.
 public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
+  /// Certificates of which the server must show one.
   public let certificates: [Certificate]
+  /// Whether a pinned certificate may be its own authority.
   public let acceptSelfSignedCertificates: Bool
   /// The session's authorities must vouch for the certificate too. Of no effect where self-signed ones are accepted.
   public let performDefaultValidation: Bool
+  /// Whether the certificate must name the host.
   public let validateHost: Bool
 
+  /// Believes a server that shows one of these certificates.
   public init(
     certificates: [Certificate], acceptSelfSignedCertificates: Bool = false, performDefaultValidation: Bool = true,
     validateHost: Bool = true
@@ -108,8 +120,11 @@ public struct PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
 public struct RevocationTrustEvaluator: ServerTrustEvaluating {
   /// Read by the TLS library for each new connection.
   public let revocationListFile: String
+  /// Whether the certificate must name the host.
   public let validateHost: Bool
 
+  /// Refuses what the list in this PEM file revokes, on top of the default check. The file is read for each
+  /// connection.
   public init(revocationListFile: String, validateHost: Bool = true) {
     self.revocationListFile = revocationListFile
     self.validateHost = validateHost
@@ -123,6 +138,7 @@ public struct RevocationTrustEvaluator: ServerTrustEvaluating {
 /// Everybody is believed: whoever sits between can be the server. For tests. Each host that is met so is reported once a
 /// session, as `RequestEvent.skipServerTrust` and as a warning in the log.
 public struct DisabledTrustEvaluator: ServerTrustEvaluating {
+  /// Believes whoever answers. The session warns once a host.
   public init() {}
 
   public func policy(forHost host: String) -> TrustPolicy { .none }
@@ -130,8 +146,10 @@ public struct DisabledTrustEvaluator: ServerTrustEvaluating {
 
 /// Satisfied when all of its evaluators are.
 public struct CompositeTrustEvaluator: ServerTrustEvaluating {
+  /// All of which must be content.
   public let evaluators: [any ServerTrustEvaluating]
 
+  /// Content where all of these are; where there are none, the system's roots decide.
   public init(evaluators: [any ServerTrustEvaluating]) { self.evaluators = evaluators }
 
   /// - Throws: `.serverTrust(.conflictingEvaluators)`; see `TrustPolicy.combined(with:)`.

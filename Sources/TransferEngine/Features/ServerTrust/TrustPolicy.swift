@@ -1,6 +1,7 @@
 /// What the TLS handshake with a host must prove. A value: evaluators make it, the wire applies it, both sides of a
 /// `CompositeTrustEvaluator` are met by `combined(with:)`.
 public struct TrustPolicy: Hashable, Sendable {
+  /// Who may sign a server's certificate.
   public enum Authorities: Hashable, Sendable {
     /// The session's: `SessionConfiguration.certificateAuthorityFile`, or the system's roots.
     case system
@@ -10,6 +11,7 @@ public struct TrustPolicy: Hashable, Sendable {
     case anybody
   }
 
+  /// Who may sign the server's certificate.
   public var authorities: Authorities
   /// The certificate must be for the host's name or address.
   public var validatesHost: Bool
@@ -20,6 +22,7 @@ public struct TrustPolicy: Hashable, Sendable {
   /// A PEM file of revocation lists: of each authority of the chain there must be one, in date (`CURLOPT_CRLFILE(3)`).
   public var revocationListFile: String?
 
+  /// A policy of these demands; all of them must be met.
   public init(
     authorities: Authorities = .system, validatesHost: Bool = true, publicKeys: Set<PublicKeyPin>? = nil,
     certificates: Set<Certificate>? = nil, revocationListFile: String? = nil
