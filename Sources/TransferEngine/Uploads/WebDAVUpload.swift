@@ -24,12 +24,8 @@ struct WebDAVUpload: UploadWay {
 
   /// All bytes may be there already: a kill came between the last of them and the new name.
   private func resume(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
-    var question = temporary
-    question.method = .head
-    question.headers[.acceptEncoding] = "identity"
-    let head = try await attempt.wire.send(question).get()
     let size = attempt.source.size
-    if head.status == 200, head.contentCoding == nil, size > 0, (try? head.contentLength()) == size {
+    if size > 0, try await attempt.wire.length(of: temporary) == size {
       attempt.board.resume(from: size)
     } else {
       try await put(attempt, temporary)
@@ -52,6 +48,7 @@ struct WebDAVUpload: UploadWay {
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
       attempt.board.acknowledge(attempt.source.size)
+      if attempt.upload.verifiesLength { try await attempt.compareLength(at: temporary) }
       return
     }
   }
