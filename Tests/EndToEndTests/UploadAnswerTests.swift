@@ -44,7 +44,9 @@ import Testing
         url = tus.url
         self.server = tus
       case .resumable:
-        let resumable = try ScriptedResumable { request, _ in refuses(request) ? .instead(refusal) : nil }
+        let resumable = try ScriptedResumable { request, _ in
+          refuses(request) ? .instead(Script([.readBody()]) + refusal) : nil
+        }
         url = resumable.url
         self.server = resumable
       case .s3:
@@ -67,7 +69,8 @@ import Testing
       let server = try Refusing(way, status, times: .max)
       let result = try await daemon.run(["upload", path, "--to", server.url, "--wait"] + server.options)
       #expect(result.status == 1, "\(status)")
-      #expect(server.main() == 1, "\(status)")
+      // WebDAV looks whether the collection is missing, and asks once more.
+      #expect(server.main() == (way == .webdav && status == 404 ? 2 : 1), "\(status)")
       let job = try #require(try await daemon.jobs("--state", "failed").first { $0.error?.httpStatus == status })
       #expect(job.error?.code == "http-\(status)" && job.attempt == 1 && job.error?.transient == false)
       #expect(job.error?.message.contains("\(status)") == true)
@@ -126,7 +129,8 @@ import Testing
         : [.readBody(), .status(201, headers: ["Content-Length": "0"]), .keepAlive]
     }
     let daemon = try await Daemon()
-    let payload = Payload(size: 8 << 20)
+    // More than the buffers of both sockets hold: what lies there counts as sent, and nobody could tell.
+    let payload = Payload(size: 48 << 20)
     let path = try daemon.source("a", payload)
     #expect(try await daemon.ctl("upload", path, "--to", server.url("/a"), "--protocol", "plain", "--wait").status == 0)
     #expect(server.requests.last?.bodySHA256 == payload.sha256)

@@ -26,7 +26,9 @@ final class FileKeeper: ChannelInboundHandler {
   }
 
   private func begin(_ request: HTTPRequest, _ context: ChannelHandlerContext) {
-    let name = request.path?.split(separator: "?").first?.split(separator: "/").last.map(String.init) ?? ""
+    let name =
+      request.path?.split(separator: "?").first?.split(separator: "/").last.map(String.init)?
+      .removingPercentEncoding ?? ""
     guard request.method == .put || request.method == .post, !name.isEmpty, name != "..", name != "." else {
       return answer(.notImplemented, context)
     }

@@ -40,10 +40,10 @@ struct WebDAVUpload: UploadWay {
       let answer = try await attempt.wire.send(request, body)
       let head = try answer.get()
       // RFC 4918 §9.7.1: a PUT without its collection is answered with 409; some say 404, nginx 500.
-      if [404, 409, 500].contains(head.status), !isLastTry,
-        try await makeCollections(above: temporary, attempt.wire)
-      {
-        continue
+      if [404, 409, 500].contains(head.status), !isLastTry {
+        let wasMissing = try await makeCollections(above: temporary, attempt.wire)
+        // Somebody else may have made it since: another upload to the same place.
+        if wasMissing || head.status != 500 { continue }
       }
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
