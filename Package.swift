@@ -22,6 +22,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.24.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.6.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
@@ -90,12 +91,27 @@ let package = Package(
       dependencies: [.product(name: "Crypto", package: "swift-crypto")],
       path: "Tests/TestSupport",
       swiftSettings: strict),
+    // A server of resumable uploads that somebody else wrote; for tests alone, built by neither program.
+    .target(
+      name: "ResumableServer",
+      dependencies: [
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+        .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
+      ],
+      path: "Tests/ResumableServer",
+      swiftSettings: strict),
     .testTarget(
       name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: strict),
     .testTarget(
       name: "TransferEngineTests",
       dependencies: [
-        "TransferEngine", "TestSupport", .product(name: "Crypto", package: "swift-crypto"),
+        "TransferEngine", "TestSupport", "ResumableServer", .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),
@@ -111,7 +127,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["TransferAPI", "TransferEngine", "TestSupport"],
+      dependencies: ["TransferAPI", "TransferEngine", "TestSupport", "ResumableServer"],
       swiftSettings: strict),
   ]
 )

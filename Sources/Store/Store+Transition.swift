@@ -8,7 +8,7 @@ extension Store {
   /// is left.
   ///
   /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which
-  /// has nothing there. `cancel` forgets the resume data: the part file is the caller's to remove.
+  /// has nothing there. An upload whose outcome is not known forgets that it was on its way, too: it is sent again. `cancel` forgets the resume data: the part file is the caller's to remove.
   /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`,
   ///   `destinationTaken`.
   public func transition(
@@ -75,9 +75,18 @@ extension Transaction {
     let after = try before.applying(event)
     guard after != before else { return before }
     var error: JobFailure?
+    var reason = reason
     switch after {
     case .queued:
-      if event == .retry { try retry(id, from: before) } else { try move(id, to: after) }
+      if event == .retry {
+        if try forgetsUnknownOutcome(of: id) {
+          reason = [reason, "all of it is sent again, and the server may have it already"].compactMap { $0 }
+            .joined(separator: "; ")
+        }
+        try retry(id, from: before)
+      } else {
+        try move(id, to: after)
+      }
     case .paused: try move(id, to: after)
     case .cancelled:
       error = .cancelled(reason)
@@ -91,6 +100,14 @@ extension Transaction {
 
   private func move(_ id: JobID, to state: JobState) throws {
     try run("UPDATE job SET state = ?, retry_at = NULL WHERE id = ?", [state.rawValue, id.rawValue])
+  }
+
+  /// - Returns: whether nobody knew how the upload had ended.
+  private func forgetsUnknownOutcome(of id: JobID) throws -> Bool {
+    try run(
+      "UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ? AND kind = 'upload' AND error_code = ?",
+      [id.rawValue, JobFailure.Code.outcomeUnknown.rawValue])
+    return db.changesCount == 1
   }
 
   private func retry(_ id: JobID, from before: JobState) throws {

@@ -83,6 +83,8 @@ public struct VerbOutcome: Codable, Equatable, Sendable {
   public var skipped: Int
   /// Of selected ids only: those that could not be changed, and why.
   public var problems: [IDProblem]
+  /// Of `retry`: uploads that are sent again although the server may have them already; `nil` is none.
+  public var sentAgain: Int?
 
   public struct IDProblem: Codable, Equatable, Sendable {
     public var id: JobID
@@ -93,10 +95,11 @@ public struct VerbOutcome: Codable, Equatable, Sendable {
     }
   }
 
-  public init(changed: Int, skipped: Int, problems: [IDProblem] = []) {
+  public init(changed: Int, skipped: Int, problems: [IDProblem] = [], sentAgain: Int? = nil) {
     self.changed = changed
     self.skipped = skipped
     self.problems = problems
+    self.sentAgain = sentAgain
   }
 }
 

@@ -14,6 +14,8 @@ public struct UploadOptions: Equatable, Sendable {
   public var region: String?
   /// Fail where the server has something under that name already, as far as the protocol can tell.
   public var ifAbsent = false
+  /// Ask the server after a PUT how long the file is there, and fail where it is not as long as here.
+  public var verify = false
   /// The URL of the collection, where `destination` is that with the file's name appended: what a tus server creates uploads in.
   public var collection: String?
 
@@ -152,7 +154,7 @@ extension UploadOptions: Codable {
   enum CodingKeys: String, CodingKey, CaseIterable {
     case method
     case uploadProtocol = "protocol"
-    case form, onSuccess, onChange, endpoint, profile, region, ifAbsent, collection
+    case form, onSuccess, onChange, endpoint, profile, region, ifAbsent, verify, collection
   }
 
   public init(from decoder: any Decoder) throws {
@@ -167,6 +169,7 @@ extension UploadOptions: Codable {
     profile = try container.decodeIfPresent(String.self, forKey: .profile)
     region = try container.decodeIfPresent(String.self, forKey: .region)
     ifAbsent = try container.decodeIfPresent(Bool.self, forKey: .ifAbsent) ?? false
+    verify = try container.decodeIfPresent(Bool.self, forKey: .verify) ?? false
     collection = try container.decodeIfPresent(String.self, forKey: .collection)
   }
 
@@ -182,6 +185,7 @@ extension UploadOptions: Codable {
     try container.encodeIfPresent(profile, forKey: .profile)
     try container.encodeIfPresent(region, forKey: .region)
     if ifAbsent { try container.encode(true, forKey: .ifAbsent) }
+    if verify { try container.encode(true, forKey: .verify) }
     try container.encodeIfPresent(collection, forKey: .collection)
   }
 }

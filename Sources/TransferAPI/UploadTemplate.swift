@@ -79,7 +79,7 @@ public struct UploadTemplate: Equatable, Sendable {
 
   /// A URL: facts percent-encoded, the slashes of paths kept, the first one left out.
   ///
-  /// Where the URL ends with a slash, or is `s3://bucket` alone, the file's name is appended.
+  /// Where the URL ends with a slash, or has no path (`s3://bucket`, `https://host`), the file's name is appended.
   public func url(for file: UploadedFile, ending: Ending = .name) -> String {
     switch ending {
     case .none: filled(file)
@@ -90,7 +90,7 @@ public struct UploadTemplate: Equatable, Sendable {
   /// The URL before a name is appended to it; `nil` where none is.
   public func collection(for file: UploadedFile) -> String? {
     var url = filled(file)
-    if Self.isBareBucket(url) { url += "/" }
+    if Self.hasNoPath(url) { url.insert("/", at: Self.pathEnd(url)) }
     return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
   }
 
@@ -105,8 +105,11 @@ public struct UploadTemplate: Equatable, Sendable {
 
   private static func isText(_ part: Part) -> Bool { if case .text = part { true } else { false } }
 
-  private static func isBareBucket(_ url: String) -> Bool {
-    url.lowercased().hasPrefix("s3://") && !url.dropFirst(5).contains("/") && url.count > 5
+  /// A bucket, or a server, and nothing of it.
+  private static func hasNoPath(_ url: String) -> Bool {
+    let end = pathEnd(url)
+    guard let start = url[..<end].firstRange(of: "://")?.upperBound, start < end else { return false }
+    return !url[start..<end].contains("/")
   }
 
   /// Before a query or fragment.

@@ -33,6 +33,45 @@ import Testing
     #expect(nginx.targets("PUT").sorted() == (0..<count).map { "/in/\($0).csv" }.sorted())
   }
 
+  @Test(
+    "two runs at once under a daemon that is killed again and again: each file arrives, and goes only then",
+    arguments: ["delete", "move"])
+  func killed(_ action: String) async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    let user = try FreshUser()
+    let (count, kills) = (48, 5)
+    let (out, sent) = (try user.directory.directory("out"), try user.directory.directory("sent"))
+    let payloads = (0..<count).map { Payload(size: 64 << 10, seed: UInt64($0) + 1) }
+    for (number, payload) in payloads.enumerated() { try payload.write(to: "\(out)/\(number).csv") }
+    var launch = try user.launch([
+      "upload", "-0", "-i", "-", "--ignore-missing", "--to", nginx.url("/in/{name}"), "--protocol", "plain", "--batch",
+      "nightly", "--key", "{path}:{mtime}", "--on-success", action == "move" ? "move=\(sent)" : "delete",
+      "--limit-rate", "128K", "--wait",
+    ])
+    launch.input = Data((0..<count).map { "\(out)/\($0).csv\0" }.joined().utf8)
+    let line = launch
+    async let one = line.run(timeout: .seconds(150))
+    async let two = line.run(timeout: .seconds(150))
+    for _ in 0..<kills {
+      try await Task.sleep(for: .milliseconds(Int.random(in: 300...900)))
+      if let pid = user.daemonPID { kill(pid, SIGKILL) }
+      let left = Set(try user.directory.names(in: "out"))
+      for number in 0..<count where !left.contains("\(number).csv") {
+        #expect(try sha256(ofFile: nginx.root + "/in/\(number).csv") == payloads[number].sha256)
+      }
+    }
+    for result in [try await one, try await two] { #expect(result.status == 0, "\(result.stderr)") }
+    try await eventually("the files to be gone") { try user.directory.names(in: "out").isEmpty }
+    for (number, payload) in payloads.enumerated() {
+      #expect(try sha256(ofFile: nginx.root + "/in/\(number).csv") == payload.sha256)
+    }
+    #expect(try user.directory.names(in: "sent").count == (action == "move" ? count : 0))
+    try await nginx.stop()
+    // A kill may cost those requests that ran then, and no others.
+    #expect(nginx.targets("PUT").count <= count + kills * 16)
+    #expect(Set(nginx.targets("PUT")).count == count)
+  }
+
   @Test("a batch ends with its truth: one that failed makes the run fail, and a later one sends only that")
   func truth() async throws {
     let isRepaired = Watched(false)

@@ -56,6 +56,24 @@ import Testing
     try await eventually("the spool to be empty") { daemon.spooled.isEmpty }
   }
 
+  @Test("Ctrl-C while it is read leaves nothing behind, and says so")
+  func interrupted() async throws {
+    let daemon = try await Daemon()
+    // Something of it comes, and then nothing for long.
+    let line = "trap : INT; (head -c 3000000 /dev/zero; exec sleep 60) | \"$0\" \"$@\""
+    let inner = try daemon.ctlLaunch(["upload", "-", "--name", "x", "--to", "http://127.0.0.1:9/"])
+    var launch = inner
+    launch.program = "/bin/sh"
+    launch.arguments = ["-c", line, inner.program] + inner.arguments
+    let upload = try ChildProcess(launch)
+    try await eventually("something to be spooled") { !daemon.spooled.isEmpty }
+    upload.signalGroup(SIGINT)
+    let result = try await upload.result(timeout: .seconds(20))
+    #expect(result.status == 130 && result.stderr.contains("nothing was added"), "\(result.stderr)")
+    try await eventually("the spool to be empty") { daemon.spooled.isEmpty }
+    #expect(try await daemon.storedIDs().isEmpty)
+  }
+
   @Test("a wrong URL is said before anything is read, and a key that is known spools nothing")
   func refused() async throws {
     let daemon = try await Daemon()

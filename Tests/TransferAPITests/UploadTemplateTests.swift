@@ -37,6 +37,8 @@ import Testing
     let template = try UploadTemplate(parsing: "https://h/in/?a=1")
     #expect(template.url(for: Self.file, ending: .none) == "https://h/in/?a=1")
     #expect(template.collection(for: Self.file) == "https://h/in/?a=1")
+    #expect(try UploadTemplate(parsing: "https://h").collection(for: Self.file) == "https://h/")
+    #expect(try UploadTemplate(parsing: "https://h:8?a=/").collection(for: Self.file) == "https://h:8/?a=/")
     #expect(try UploadTemplate(parsing: "https://h/in").collection(for: Self.file) == nil)
     #expect(try UploadTemplate(parsing: "https://h/{relpath}").collection(for: Self.file) == nil)
   }

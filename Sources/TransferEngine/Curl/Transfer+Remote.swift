@@ -3,6 +3,9 @@ import Glibc
 
 /// FTP, SFTP and SCP: what differs from HTTP in one transfer. On a transfer loop's thread, like all of `Transfer`.
 extension Transfer {
+  /// `CURLFTP_CREATE_DIR_RETRY`: a directory that somebody else has made meanwhile is as good, so uploads may begin at once.
+  private static let createOrFindDirectories = 2
+
   func configure(_ options: RemoteOptions, _ context: UnsafeMutableRawPointer) throws(TransferError) {
     let remote = RemoteTransferState(options)
     self.remote = remote
@@ -77,7 +80,7 @@ extension Transfer {
       handle.set(option, list: commands.flatMap { $0.lines(isFTP: options.isFTP) })
     case .makeDirectory where options.isFTP:
       handle.set(CURLOPT_NOBODY, true)
-      handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, 1)
+      handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, Self.createOrFindDirectories)
     case .makeDirectory:
       throw .remote(.unsupported("internal: SFTP makes directories by commands"))
     }
@@ -93,7 +96,7 @@ extension Transfer {
     handle.set(CURLOPT_UPLOAD, true)
     handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)
     if write.offset > 0 { resume(from: write.offset, options) }
-    if write.createsDirectories { handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, 1) }
+    if write.createsDirectories { handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, Self.createOrFindDirectories) }
     handle.set(CURLOPT_READDATA, context)
     handle.set(CURLOPT_READFUNCTION, CurlCallbacks.read)
     handle.set(CURLOPT_SEEKDATA, context)

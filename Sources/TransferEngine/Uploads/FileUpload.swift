@@ -17,8 +17,8 @@ public struct FileUpload: Sendable {
   /// What stands under the target's name is not replaced: `If-None-Match: *`, `Overwrite: F`, a rename that refuses; the
   /// upload then fails.
   public var onlyIfAbsent: Bool
-  /// Ask with HEAD after a plain PUT how long the resource is, where the server says so, and fail where it is not the
-  /// file's size.
+  /// Ask with HEAD after a PUT (plain, or of WebDAV) how long the resource is, where the server says so, and fail where it
+  /// is not the file's size.
   public var verifiesLength: Bool
 
   /// A file, or a part of one, to be sent to a request's URL.

@@ -15,7 +15,7 @@ struct PlainUpload: UploadWay {
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
       attempt.board.acknowledge(attempt.source.size)
-      if attempt.upload.verifiesLength { try await compareLength(request, attempt) }
+      if attempt.upload.verifiesLength { try await attempt.compareLength(at: request) }
     } else {
       try await post(request, body, attempt)
     }
@@ -52,22 +52,6 @@ struct PlainUpload: UploadWay {
     _ = try answer.success()
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
     attempt.board.acknowledge(attempt.source.size)
-  }
-
-  /// Asks how long the resource is now. A server that does not say leaves it at what it answered.
-  private func compareLength(
-    _ request: TransferRequest, _ attempt: UploadAttempt
-  ) async throws(TransferError) {
-    var question = request
-    question.method = .head
-    question.headers[.ifNoneMatch] = nil
-    question.headers[.contentType] = nil
-    question.headers[.acceptEncoding] = "identity"
-    let answer = try await attempt.wire.send(question)
-    guard answer.failure == nil, let head = answer.head, head.status == 200, head.contentCoding == nil,
-      let length = try? head.contentLength(), length != attempt.source.size
-    else { return }
-    throw .upload(.lengthDiffers(expected: attempt.source.size, actual: length))
   }
 
   /// A POST that may have been carried out cannot be taken back; a PUT left nothing that could be gone on from.

@@ -24,7 +24,7 @@ struct RemoteFileUpload: UploadWay {
     } else {
       try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
     }
-    attempt.board.resume(from: offset)
+    try await attempt.goOn(from: offset)
     try await sendAll(attempt, files, to: temporary, from: offset)
     let source = attempt.source
     try await BlockingIO.run { () throws(TransferError) in try source.check() }

@@ -31,6 +31,12 @@ final class ResumableTrail: Sendable {
   var limit: UploadLimit? { state.withLock { $0.limit } }
   var acknowledged: Int64 { state.withLock { $0.acknowledged } }
 
+  /// After a POST that ended without an answer: nobody knows how only where all of it was taken and it was cancelled then.
+  func forgetPost(unlessTaken body: UploadBody, _ error: TransferError) {
+    guard case .posting? = attempt.ledger.progress else { return }
+    if body.meter.taken < body.size || !error.isCancellation { attempt.ledger.clear() }
+  }
+
   func willStart(_ transfer: TransferID) { state.withLock { $0.transfer = transfer } }
 
   /// On the transfer loop's thread. A 104 of a version that is not known here is somebody else's.

@@ -23,7 +23,7 @@ struct ResumableUpload: UploadWay {
           return try await append(attempt, progress, from: offset, limit: limit)
         }
         guard let offset = try await offset(attempt, progress) else { return }
-        attempt.board.resume(from: offset)
+        try await attempt.goOn(from: offset)
         return try await append(attempt, progress, from: offset, limit: nil)
       } catch .upload(.gone) {
         known = nil
@@ -45,10 +45,10 @@ struct ResumableUpload: UploadWay {
       if case .posting? = attempt.ledger.progress { throw .upload(.outcomeUnknown) }
       try await attempt.ledger.record(.posting, for: attempt)
     }
-    let fields = ResumableFields(version: attempt.upload.interopVersion)
+    var fields = ResumableFields(version: attempt.upload.interopVersion)
     var limit: UploadLimit?
-    // Once whole; where that is too large, once with no more than the server takes.
-    for _ in 0..<2 {
+    // Once whole; where that is too large, once with no more than the server takes; once in the version that it names.
+    for _ in 0..<3 {
       let size = attempt.source.size
       let end = min(size, limit?.maximumAppend ?? size)
       var first = request
@@ -56,16 +56,35 @@ struct ResumableUpload: UploadWay {
       first.headers.set("Upload-Length", String(size))
       let trail = ResumableTrail(attempt, base: request)
       let flight = attempt.flight(0..<end, gate: trail.gate)
-      let answer = try await send(first, flight.body, trail, isOnce: isPost)
-      if let head = answer.head, answer.failure == nil, head.status == 413, limit == nil,
-        let told = UploadLimit(head), let most = told.maximumAppend, most > 0, most < size
+      let answer = try await sendFirst(first, flight.body, trail, isOnce: isPost)
+      let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
+      if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
+        attempt.board.land(flight.number, bytes: 0)
+        fields.version = told
+        continue
+      }
+      if let refusal, refusal.status == 413, limit == nil,
+        let told = UploadLimit(refusal), let most = told.maximumAppend, most > 0, most < size
       {
+        attempt.board.land(flight.number, bytes: 0)
         limit = told
         continue
       }
-      return try settled(answer, trail, attempt, flight.number, 0..<end)
+      return try settled(answer, trail, attempt, flight.number, 0..<end, isCreation: true)
     }
     throw .response(.malformed("it refuses an append of the size that it asked for"))
+  }
+
+  /// A POST that was broken off before its last byte left was not carried out: its note goes.
+  private func sendFirst(
+    _ request: TransferRequest, _ body: UploadBody, _ trail: ResumableTrail, isOnce: Bool
+  ) async throws(TransferError) -> UploadAnswer {
+    do throws(TransferError) {
+      return try await send(request, body, trail, isOnce: isOnce)
+    } catch {
+      trail.forgetPost(unlessTaken: body, error)
+      throw error
+    }
   }
 
   /// Sends a body and follows the 104s. What was learnt is on record when it returns.
@@ -89,7 +108,8 @@ struct ResumableUpload: UploadWay {
 
   /// What the answer to a request with a body means.
   private func settled(
-    _ answer: UploadAnswer, _ trail: ResumableTrail, _ attempt: UploadAttempt, _ flight: Int, _ range: Range<Int64>
+    _ answer: UploadAnswer, _ trail: ResumableTrail, _ attempt: UploadAttempt, _ flight: Int, _ range: Range<Int64>,
+    isCreation: Bool = false
   ) throws(TransferError) -> Outcome {
     let isWhole = range.upperBound == attempt.source.size
     let head = answer.failure == nil ? answer.head : nil
@@ -114,9 +134,8 @@ struct ResumableUpload: UploadWay {
       }
       attempt.board.land(flight, bytes: offset - range.lowerBound)
       return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
-    case 404,
-      410 where range.lowerBound > 0:
-      throw .upload(.gone)
+    // Said of the upload's own URL; the target may mean it.
+    case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
     default: throw head.refusal
     }
   }

@@ -66,7 +66,7 @@ struct S3Parts: Sendable {
       guard root["IsTruncated"]?.text == "true", let old = Int(marker), let new = Int(next), new > old else { break }
       marker = next
     }
-    attempt.board.resume(from: parts.values.reduce(0) { $0 + $1.size })
+    try await attempt.goOn(from: parts.values.reduce(0) { $0 + $1.size })
     return parts
   }
 

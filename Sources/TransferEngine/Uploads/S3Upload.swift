@@ -74,10 +74,10 @@ struct S3Upload: UploadWay {
   ) async throws(TransferError) -> S3Progress {
     var headers = making(attempt)
     headers.set("x-amz-checksum-algorithm", "SHA256")
-    let answer = try await client.send(
-      .init(method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true) {
-        UploadBody(Data())
-      })
+    let call = S3Client.Call(
+      method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true
+    ) { UploadBody(Data()) }
+    let answer = try await outlivingCancellation { () throws(TransferError) in try await client.send(call) }
     guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
       throw .response(.malformed("no UploadId in the answer"))
     }

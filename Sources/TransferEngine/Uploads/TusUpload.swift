@@ -43,7 +43,9 @@ struct TusUpload: UploadWay {
     // Put together already: only our own record of the end is missing.
     let part = TusProgress.Part(url: final, start: 0, end: attempt.source.size, expires: nil)
     let offset = try await TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "").offset(of: part)
-    return offset == attempt.source.size
+    guard offset == attempt.source.size else { return false }
+    await removeParts(progress.parts, of: part, attempt)
+    return true
   }
 
   private func start(
@@ -56,7 +58,7 @@ struct TusUpload: UploadWay {
     var parts = progress?.parts ?? []
     var offsets: [Int64] = []
     for part in parts { offsets.append(try await sender.offset(of: part)) }
-    attempt.board.resume(from: offsets.reduce(0, +))
+    try await attempt.goOn(from: offsets.reduce(0, +))
     let isParallel = parts.isEmpty ? mustSplit(attempt.source.size, server) : parts[0].end < attempt.source.size
     if parts.isEmpty, !isParallel {
       guard let (part, offset) = try await create(whole: creation, server, attempt) else { return }
@@ -102,7 +104,7 @@ struct TusUpload: UploadWay {
       && server?.extensions.contains("creation-with-upload") == true
     if withBody { request.headers[.contentType] = TusSender.contentType }
     let flight = withBody ? attempt.flight(0..<size) : nil
-    let head = try await attempt.wire.send(request, flight?.body ?? UploadBody(Data())).created()
+    let head = try await send(creating: request, flight?.body, attempt)
     let part = try self.part(head, 0..<size, creation)
     let offset = min(size, head.count("Upload-Offset") ?? 0)
     if let flight { attempt.board.land(flight.number, bytes: offset) }
@@ -117,7 +119,7 @@ struct TusUpload: UploadWay {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Length", String(range.count))
     request.headers.set("Upload-Concat", "partial")
-    let head = try await attempt.wire.send(request, UploadBody(Data())).created()
+    let head = try await send(creating: request, nil, attempt)
     return try part(head, range, creation)
   }
 
@@ -127,10 +129,36 @@ struct TusUpload: UploadWay {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Concat", "final;" + parts.map(\.url).joined(separator: " "))
     request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
-    let head = try await attempt.wire.send(request, UploadBody(Data())).created()
+    let head = try await send(creating: request, nil, attempt)
     let final = try part(head, 0..<attempt.source.size, creation)
     try await attempt.ledger.record(
       .tus(TusProgress(parts: parts, final: final.url)), acknowledged: attempt.source.size, for: attempt)
+    await removeParts(parts, of: final, attempt)
+  }
+
+  /// The partial uploads are of no more use once the final one holds their bytes, which is asked: a server may put them
+  /// together later. What cannot be removed is left to expire; the upload has succeeded.
+  private func removeParts(
+    _ parts: [TusProgress.Part], of final: TusProgress.Part, _ attempt: UploadAttempt
+  ) async {
+    let sender = TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "")
+    guard (try? await sender.offset(of: final)) == attempt.source.size else { return }
+    for part in parts {
+      guard let request = try? attempt.request.moved(to: part.url) else { continue }
+      let answer = try? await attempt.wire.send(TusFields.request(request, .delete))
+      // The others would be answered the same.
+      guard let answer, answer.failure == nil, answer.head?.status != 405, answer.head?.status != 501 else { return }
+    }
+  }
+
+  /// A creation whose answer is not waited for leaves an upload that nobody knows of.
+  private func send(
+    creating request: TransferRequest, _ body: UploadBody?, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> ResponseHead {
+    let wire = attempt.wire
+    return try await outlivingCancellation { () throws(TransferError) in
+      try await wire.send(request, body ?? UploadBody(Data())).created()
+    }
   }
 
   private func part(

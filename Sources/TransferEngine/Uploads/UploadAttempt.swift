@@ -30,6 +30,14 @@ struct UploadAttempt: Sendable {
   }
 }
 
+extension UploadAttempt {
+  /// The upload goes on from what the server says it has. Returns when that is durable.
+  func goOn(from bytes: Int64) async throws(TransferError) {
+    board.resume(from: bytes)
+    try await ledger.confirm(acknowledged: bytes)
+  }
+}
+
 /// Holds the ledger of a running upload, and brings it to the journal.
 final class LedgerKeeper: Sendable {
   private let journal: (any UploadJournal)?
@@ -44,7 +52,7 @@ final class LedgerKeeper: Sendable {
 
   init(_ ledger: UploadLedger?, journal: (any UploadJournal)?) {
     self.journal = journal
-    state = Mutex(State(ledger: ledger))
+    state = Mutex(State(ledger: ledger, noted: ledger == nil ? nil : .now))
   }
 
   var ledger: UploadLedger? { state.withLock { $0.ledger } }
@@ -73,6 +81,18 @@ final class LedgerKeeper: Sendable {
     let ledger = state.withLock { state -> UploadLedger? in
       state.ledger?.acknowledged = acknowledged
       guard let noted = state.noted, noted.duration(to: .now) >= Self.interval else { return nil }
+      state.noted = .now
+      return state.ledger
+    }
+    if let ledger { try await write(ledger) }
+  }
+
+  /// The server said, when an attempt began, how much it has. Durable at once where that is more than was known: what an
+  /// earlier attempt won is progress, however it ended.
+  fileprivate func confirm(acknowledged: Int64) async throws(TransferError) {
+    let ledger = state.withLock { state -> UploadLedger? in
+      guard let known = state.ledger?.acknowledged, acknowledged > known else { return nil }
+      state.ledger?.acknowledged = acknowledged
       state.noted = .now
       return state.ledger
     }

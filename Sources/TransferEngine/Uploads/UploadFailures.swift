@@ -61,7 +61,7 @@ extension TransferError.UploadFailure: CustomStringConvertible {
   public var description: String {
     switch self {
     case .outcomeUnknown:
-      "everything was sent, but no answer came: the server may have taken it. Look there before sending it again"
+      "no answer came to a request that was sent: the server may have taken the file. Look there; retry sends it again"
     case .answeredEarly(let sent, let total):
       "the server answered with success after \(sent) of \(total) bytes"
     case .lengthDiffers(let expected, let actual):

@@ -7,7 +7,7 @@ struct UploadAnswer: Sendable {
   var head: ResponseHead?
   /// The answer's body, as far as it is kept.
   var data = Data()
-  /// Body bytes that went out.
+  /// Body bytes that went out, before the answer's last byte came: what a server takes after it has said all may go anywhere.
   var sent: Int64 = 0
   /// Body bytes that were to be sent.
   var size: Int64 = 0
@@ -171,7 +171,7 @@ final class UploadWire: Sendable {
     wire.upload = body
     wire.needsFreshConnection = manner.isOnce
     wire.maximumInterimResponses = manner.maximumInterims
-    let receiver = UploadReceiver(interim: manner.interim)
+    let receiver = UploadReceiver(interim: manner.interim, meter: body?.meter)
     let outcome = await session.loop.perform(wire, id: transferID, receiver: receiver)
     state.withLock { _ = $0.running.remove(transferID) }
     switch outcome {
@@ -220,7 +220,9 @@ final class UploadWire: Sendable {
     session.notify(id, .gatherMetrics(metrics))
     if let head { session.notify(id, .receiveHead(head)) }
     var answer = UploadAnswer(
-      head: head, data: receiver.data, sent: metrics.bytesSent, size: body?.size ?? 0, failure: failure)
+      head: head, data: receiver.data, sent: min(metrics.bytesSent, receiver.takenBefore ?? .max),
+      size: body?.size ?? 0,
+      failure: failure)
     // A status counts, even if the connection broke over what was still being sent (RFC 9110 §15.5.14) or over the text
     // that follows it.
     if let head, failure.map(\.isConnectionTrouble) ?? false,
@@ -248,14 +250,21 @@ extension TransferError {
 /// continuation stands between the two.
 private final class UploadReceiver: TransferReceiver, @unchecked Sendable {
   private(set) var data = Data()
+  /// Bytes of the request's body that libcurl had taken when the last piece of the answer came.
+  private(set) var takenBefore: Int64?
   private let interim: (@Sendable (ResponseHead) -> Void)?
+  private let meter: UploadMeter?
 
-  init(interim: (@Sendable (ResponseHead) -> Void)?) { self.interim = interim }
+  init(interim: (@Sendable (ResponseHead) -> Void)?, meter: UploadMeter?) {
+    self.interim = interim
+    self.meter = meter
+  }
 
   func receive(interim head: ResponseHead) { interim?(head) }
 
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
     data.removeAll()
+    takenBefore = meter?.taken
     return .takeBody
   }
 
@@ -264,6 +273,7 @@ private final class UploadReceiver: TransferReceiver, @unchecked Sendable {
       return .stop
     }
     data.append(contentsOf: bytes)
+    takenBefore = meter?.taken
     return .taken
   }
 }

@@ -24,12 +24,8 @@ struct WebDAVUpload: UploadWay {
 
   /// All bytes may be there already: a kill came between the last of them and the new name.
   private func resume(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
-    var question = temporary
-    question.method = .head
-    question.headers[.acceptEncoding] = "identity"
-    let head = try await attempt.wire.send(question).get()
     let size = attempt.source.size
-    if head.status == 200, head.contentCoding == nil, size > 0, (try? head.contentLength()) == size {
+    if size > 0, try await attempt.wire.length(of: temporary) == size {
       attempt.board.resume(from: size)
     } else {
       try await put(attempt, temporary)
@@ -44,14 +40,15 @@ struct WebDAVUpload: UploadWay {
       let answer = try await attempt.wire.send(request, body)
       let head = try answer.get()
       // RFC 4918 §9.7.1: a PUT without its collection is answered with 409; some say 404, nginx 500.
-      if [404, 409, 500].contains(head.status), !isLastTry,
-        try await makeCollections(above: temporary, attempt.wire)
-      {
-        continue
+      if [404, 409, 500].contains(head.status), !isLastTry {
+        let wasMissing = try await makeCollections(above: temporary, attempt.wire)
+        // Somebody else may have made it since: another upload to the same place.
+        if wasMissing || head.status != 500 { continue }
       }
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
       attempt.board.acknowledge(attempt.source.size)
+      if attempt.upload.verifiesLength { try await attempt.compareLength(at: temporary) }
       return
     }
   }

@@ -29,7 +29,12 @@ struct StandardInputUpload {
     let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
     var pending: SpoolFeed? = SpoolFeed(client: client, connection: connection, token: spool.token)
     do {
-      let bytes = try await pending?.fill(pieces: Self.pieceBytes) ?? 0
+      // Half a dump is of no use, and may be large: it does not stay.
+      let (bytes, fed) = try await Interrupt.whileDeferred { [feed = pending] in
+        var feed = feed
+        return (try await feed?.fill(pieces: Self.pieceBytes) ?? 0, feed)
+      }
+      pending = fed
       var job = try plan.job(for: file(bytes: bytes))
       job.source = ""
       job.spool = spool.token
@@ -42,6 +47,7 @@ struct StandardInputUpload {
       try await command.finish(outcome, nil, connection, feed?.client ?? client)
     } catch {
       if let pending { await pending.discard() }
+      if error is CancellationError { throw CommandFailure(.interrupted, "interrupted; nothing was added") }
       throw error
     }
   }
@@ -96,10 +102,18 @@ struct SpoolFeed {
     _ = try? await client.transport.send("DELETE", path, body: nil, contentType: nil)
   }
 
+  /// A pipe may be silent for hours; a Ctrl-C is heard all the same, on whatever thread it comes.
+  private static func isReadable(within milliseconds: Int32) -> Bool {
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    return poll(&input, 1, milliseconds) != 0
+  }
+
   /// As much as the buffer takes, but for the last piece.
   private static func read(_ buffer: inout [UInt8]) throws -> Int {
     var filled = 0
     while filled < buffer.count {
+      try Interrupt.check()
+      guard isReadable(within: 250) else { continue }
       let count = buffer.withUnsafeMutableBytes {
         Glibc.read(STDIN_FILENO, $0.baseAddress! + filled, $0.count - filled)
       }

@@ -58,6 +58,9 @@ enum VerbRun {
     if outcome.changed > 0 || outcome.problems.isEmpty {
       lines.append(done(verb, HumanNumbers.jobs(outcome.changed)))
     }
+    if let again = outcome.sentAgain, again > 0 {
+      lines.append("\(HumanNumbers.jobs(again)) of them ended unknown: sent again, though the server may have the file")
+    }
     let skipped = outcome.skipped - outcome.problems.count
     if skipped > 0 {
       lines.append("skipped \(HumanNumbers.jobs(skipped)), whose state does not allow \(verb.rawValue)")

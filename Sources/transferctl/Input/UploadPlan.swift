@@ -68,6 +68,7 @@ struct UploadPlan: Sendable {
     if !names.contains("endpoint") { merged.endpoint = options.endpoint }
     if !names.contains("profile") { merged.profile = options.profile }
     if !names.contains("region") { merged.region = options.region }
+    if !names.contains("verify") { merged.verify = options.verify }
     if !names.contains("ifAbsent") { merged.ifAbsent = options.ifAbsent }
     return merged
   }

@@ -42,6 +42,9 @@ struct UploadArguments: ParsableArguments {
   @Flag(help: "Fail where the server has something under that name already, as far as the protocol can tell.")
   var ifAbsent = false
 
+  @Flag(help: "Ask the server after a PUT how long the file is there, and fail where that is not its length.")
+  var verify = false
+
   @Option(help: ArgumentHelp("Another S3 server than AWS.", valueName: "url"))
   var endpoint: String?
 
@@ -83,6 +86,7 @@ struct UploadArguments: ParsableArguments {
     options.onSuccess = try SuccessAction(parsing: onSuccess)
     options.onChange = onChange
     options.ifAbsent = ifAbsent
+    options.verify = verify
     options.endpoint = endpoint
     options.profile = profile
     options.region = region

@@ -90,6 +90,7 @@ enum DetailText {
     append(&rows, "profile", upload.profile)
     append(&rows, "region", upload.region)
     if upload.ifAbsent { rows.append(("if absent", "yes")) }
+    if upload.verify { rows.append(("verify", "yes")) }
   }
 
   private static func attempts(_ attempts: [Attempt], of kind: JobKind) -> [String] {

@@ -95,7 +95,7 @@ struct AttemptVerdict {
   private mutating func becomeFailed(
     _ error: TransferError, _ record: JobRecord, isProgress: Bool, using generator: inout some RandomNumberGenerator
   ) {
-    let failure = JobFailure(error)
+    let failure = JobFailure(error, of: record.job.kind)
     settlement.failure = failure
     settlement.attempt.outcome = .failed
     settlement.attempt.error = failure

@@ -16,9 +16,12 @@ extension Scheduler {
   func apply(_ verb: JobVerb, matching selector: JobSelector) async throws(Problem) -> VerbOutcome {
     var outcome = VerbOutcome(changed: 0, skipped: 0)
     if case .ids(let ids) = selector {
+      let unknown = await ofUnknownOutcome(ids, verb)
       for (id, result) in zip(ids, await apply(verb, to: ids)) {
         switch result {
-        case .success: outcome.changed += 1
+        case .success:
+          outcome.changed += 1
+          if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
         case .failure(let problem):
           outcome.skipped += problem.code == .notAllowed ? 1 : 0
           outcome.problems.append(.init(id: id, problem: problem))
@@ -35,9 +38,12 @@ extension Scheduler {
         let ids = try await store.ids(matching: selector, after: after, limit: 500)
         guard let last = ids.last else { return outcome }
         after = last
-        for result in await apply(verb, to: ids) {
+        let unknown = await ofUnknownOutcome(ids, verb)
+        for (id, result) in zip(ids, await apply(verb, to: ids)) {
           switch result {
-          case .success(true): outcome.changed += 1
+          case .success(true):
+            outcome.changed += 1
+            if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
           case .success(false), .failure: outcome.skipped += 1
           }
         }
@@ -47,6 +53,12 @@ extension Scheduler {
     } catch {
       throw Problem(.internal, "\(error)")
     }
+  }
+
+  /// Uploads of which nobody knows whether the server has them; a retry sends them all the same, and says so.
+  private func ofUnknownOutcome(_ ids: [JobID], _ verb: JobVerb) async -> Set<JobID> {
+    guard verb == .retry, let records = try? await store.records(ids) else { return [] }
+    return Set(records.filter { $0.job.kind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
   }
 
   /// - Returns: for each id whether it changed, or what stood in the way.

@@ -77,6 +77,7 @@ extension JobRunner {
     var upload = FileUpload(request: request, source: spec.source, protocol: uploadProtocol(of: options, request.url))
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
+    upload.verifiesLength = options.verify
     upload.collection = try options.collection.map { text throws(TransferError) in try RequestURL(text) }
     return upload
   }

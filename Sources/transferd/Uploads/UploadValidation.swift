@@ -95,6 +95,11 @@ extension JobValidation {
     if options.method != nil, !isHTTP || ![.auto, .plain, .form].contains(options.uploadProtocol) {
       throw Problem(.invalid, "method is for plain uploads and forms")
     }
+    if options.verify,
+      !isHTTP || isS3 || options.method == .post || ![.auto, .plain, .webdav].contains(options.uploadProtocol)
+    {
+      throw Problem(.invalid, "verify is for PUT and WebDAV; the other protocols compare by themselves, or cannot ask")
+    }
     if !options.form.isEmpty, options.uploadProtocol != .form {
       throw Problem(.invalid, "form fields go with the protocol form")
     }

@@ -69,6 +69,7 @@ extension FTPServer {
         def close(self):
             if not self._closed:
                 say("SENT", self.went)
+                say("CAME", self.came)
             super().close()
 
 

@@ -94,6 +94,9 @@ public final class FTPServer: Sendable {
   /// Bytes that each data connection to a client carried.
   public var sent: [Int64] { lines("SENT ").compactMap { Int64($0) } }
 
+  /// Bytes that each data connection brought from a client.
+  public var came: [Int64] { lines("CAME ").compactMap { Int64($0) } }
+
   /// Suspends until a line of the log begins so: `CMD QUIT`, `SENT`.
   public func wait(for line: String) async throws { try await process.waitForOutput("\n" + line) }
 

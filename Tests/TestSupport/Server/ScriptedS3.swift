@@ -38,6 +38,8 @@ public final class ScriptedS3: Sendable {
   public var object: Data? { state.state.withLock { $0.object } }
   /// The uploads that are not complete, by their ids.
   public var uploads: [String] { state.state.withLock { $0.uploads.keys.sorted() } }
+  /// The numbers of the parts that are there, of uploads that are not complete.
+  public var stored: [Int] { state.state.withLock { $0.uploads.values.flatMap(\.keys).sorted() } }
   public var operations: [Operation] { state.state.withLock { $0.operations } }
   public func count(_ operation: Operation) -> Int { operations.filter { $0 == operation }.count }
 

@@ -90,6 +90,23 @@ import Testing
     #expect(response.error?.isTransient == true)
   }
 
+  @Test("nor is it where the server swallows the rest afterwards")
+  func swallowed() async throws {
+    let room = try UploadRoom(size: 48 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      [.readBody(upTo: 1 << 16), .status(201, headers: ["Content-Length": "0"]), .close]
+    }
+    let response = await room.send(try room.upload(to: server.url("/a")))
+    #expect(word(response.error) == "early")
+    let late = try LoopbackServer(bodies: .byScript) { _ in
+      [
+        .readBody(upTo: 1 << 16), .status(201, headers: ["Content-Length": "2"]), .readBody(), .body(Data("ok".utf8)),
+        .keepAlive,
+      ]
+    }
+    #expect(word(await room.send(try room.upload(to: late.url("/a"))).error) == "success")
+  }
+
   @Test("a lost answer: PUT may be made again, POST may not", arguments: [true, false])
   func lostAnswer(isPUT: Bool) async throws {
     let room = try UploadRoom(size: 100_000)
