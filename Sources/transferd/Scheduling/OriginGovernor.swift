@@ -85,6 +85,15 @@ struct OriginGovernor: Sendable {
     return origin
   }
 
+  /// A person asks for one of its jobs now, whatever it said or seemed to be.
+  /// - Returns: what is to be stored; `nil` where it was open.
+  mutating func open(_ name: String, now: Date) -> Origin? {
+    guard var origin = origins[name], let until = origin.blockedUntil else { return nil }
+    origin.blockedUntil = nil
+    origins[name] = origin.failures > 0 ? origin : nil
+    return until > now ? origin : nil
+  }
+
   /// No connection came about.
   mutating func failed(_ name: String, by job: JobID? = nil, now: Date) {
     var origin = origins[name] ?? Origin()

@@ -41,7 +41,7 @@ actor Scheduler {
   /// Uploads that others to the same URL wait for.
   var followed: Set<JobID> = []
   private(set) var limits: Limits
-  private(set) var governor: OriginGovernor
+  var governor: OriginGovernor
 
   var active: [JobID: Active] = [:]
   private var load = Admission.Load()
