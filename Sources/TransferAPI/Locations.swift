@@ -22,9 +22,12 @@ public struct Locations: Equatable, Sendable {
     func set(_ name: String) -> String? {
       environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
+    // "If an implementation encounters a relative path … it should consider the path invalid and ignore it."
+    // (XDG Base Directory Specification)
+    func absolute(_ name: String) -> String? { set(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
     if let state = stateDirectory ?? set("TRANSFERD_STATE_DIR") {
       self.stateDirectory = state
-    } else if let state = set("XDG_STATE_HOME") {
+    } else if let state = absolute("XDG_STATE_HOME") {
       self.stateDirectory = state + "/transferd"
     } else if let home = set("HOME") ?? home {
       self.stateDirectory = home + "/.local/state/transferd"
@@ -37,7 +40,7 @@ public struct Locations: Equatable, Sendable {
       return
     }
     isSocketExplicit = false
-    if let runtime = set("XDG_RUNTIME_DIR") {
+    if let runtime = absolute("XDG_RUNTIME_DIR") {
       self.socket = runtime + "/transferd/transferd.sock"
     } else if directoryExists("/run/user/\(uid)") {
       self.socket = "/run/user/\(uid)/transferd/transferd.sock"

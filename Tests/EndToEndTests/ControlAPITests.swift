@@ -163,6 +163,43 @@ import Testing
     #expect(try await daemon.curl("/healthz").status == 200)
   }
 
+  /// As Python's http.client does. The two waited for each other until the daemon hung up.
+  @Test("a client may send a long list to its end before it reads an answer")
+  func unreadAnswers() async throws {
+    let daemon = try await Daemon()
+    let lines = (0..<20_000).map { _ in "{\"url\":1}\n" }.joined()
+    let client = try UnixClient(daemon.socketPath)
+    client.send(
+      "POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(lines.utf8.count)\r\n\r\n"
+        + lines)
+    var answer = ""
+    while case let piece = client.receive(), !piece.isEmpty { answer += piece }
+    #expect(answer.contains("\"line\":20000}\n"), "\(answer.suffix(200))")
+    #expect(answer.hasSuffix("0\r\n\r\n"))
+  }
+
+  @Test("100 Continue is said to who waits for it; an HTTP/1.0 connection ends with its answer")
+  func courtesies() async throws {
+    let daemon = try await Daemon()
+    let body = body(daemon, "a")
+    let client = try UnixClient(daemon.socketPath)
+    client.send(
+      "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+    #expect(client.receive() == "HTTP/1.1 100 Continue\r\n\r\n")
+    client.send(body)
+    var added = client.receive()
+    while !added.hasSuffix("}\n"), case let piece = client.receive(), !piece.isEmpty { added += piece }
+    #expect(added.hasPrefix("HTTP/1.1 201 Created\r\n"))
+    // A second one on the same connection.
+    client.send("GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n")
+    #expect(client.receive().hasPrefix("HTTP/1.1 100 Continue\r\n\r\n"))
+    let old = try UnixClient(daemon.socketPath)
+    old.send("GET /healthz HTTP/1.0\r\n\r\n")
+    var answer = ""
+    while case let piece = old.receive(within: 30_000), !piece.isEmpty { answer += piece }
+    #expect(answer.hasSuffix("\r\n\r\nok\n"))
+  }
+
   @Test("a client that is cut off in the middle of a line leaves the daemon unharmed")
   func halfLine() async throws {
     let daemon = try await Daemon()
@@ -192,6 +229,24 @@ import Testing
     #expect(text.contains("event: added\ndata: {"))
     let history = try await daemon.curl("/v1/events?since=1&follow=false").body
     #expect(history.split(separator: "\n").count == 2)
+    // An EventSource connects again with the URL of the first time.
+    let again = try ChildProcess(daemon.curlLaunch("/v1/events?since=0", ["-H", "Last-Event-ID: 2"]))
+    try await again.waitForOutput("id: 3\n")
+    again.kill(SIGTERM)
+    #expect(!(try await again.result().stdout.contains("id: 2\n")))
+  }
+
+  @Test("the progress of a batch is that of its jobs alone")
+  func batchProgress() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 1 << 20))
+    let other = try await daemon.add(server.url("/a"))
+    let ours = try await daemon.add(server.url("/b"), "--batch", "b")
+    let stream = try ChildProcess(daemon.curlLaunch("/v1/events?since=0&progress=true&batch=b", []))
+    for _ in 0..<3 { try await stream.waitForOutput("event: progress\n") }
+    try await stream.waitForOutput("\"job\":\(ours)}\n")
+    stream.kill(SIGTERM)
+    #expect(!(try await stream.result().stdout.contains("\"job\":\(other)")))
   }
 
 }

@@ -82,6 +82,20 @@ import Testing
     #expect(timed.delay(of: 1) >= 4 && timed.delay(of: 2) >= 4)
   }
 
+  @Test("who names a job to be tried now is not made to wait for its server's wish; who means all of them is")
+  func retriedByHand() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(3600)))
+    let first = try await daemon.add(server.url("/1"))
+    try await daemon.failed(with: "http-503", first)
+    let second = try await daemon.add(server.url("/2"))
+    #expect(try await daemon.ctl("retry", "--all").status == 0)
+    #expect(try await daemon.ctl("wait", first, second, "--timeout", "1").status == 124)
+    #expect(server.requests.count == 1)
+    #expect(try await daemon.ctl("retry", first).status == 0)
+    #expect(try await daemon.ctl("wait", first, second, "--timeout", "20").status == 0)
+  }
+
   @Test("after twenty tries in a row without progress a job fails, with the last reason; no further request is made")
   func exhausted() async throws {
     let daemon = try await Daemon()

@@ -31,6 +31,42 @@ import Testing
     #expect(server.requests.map(\.start) == [0, kept])
   }
 
+  /// E7. It was taken for bytes of the file, for within one boot a part file's own length counts after a kill.
+  @Test(
+    "what somebody appends to a paused job's part file is not taken for the file's", arguments: [nil, SIGTERM, SIGKILL])
+  func appended(restart: Int32?) async throws {
+    let payload = Payload(size: 6 << 20, seed: 4)
+    let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate()))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await daemon.waitForParts(holding: 2 << 20)
+    #expect(try await daemon.ctl("pause", id).status == 0)
+    let part = try FileHandle(forWritingAtPath: daemon.downloaded(#require(try daemon.partNames.first)))
+    try part?.seekToEnd()
+    try part?.write(contentsOf: Data(repeating: 0x7A, count: 100_000))
+    try part?.close()
+    #expect(try daemon.partSize == 2 << 20 + 100_000)
+    if let restart { try await daemon.restart(by: restart) }
+    #expect(try await daemon.ctl("resume", id).status == 0)
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.map(\.start) == [0, 2 << 20])
+  }
+
+  @Test("after a pause, a resume and a kill all that came since counts")
+  func killedAfterResume() async throws {
+    let payload = Payload(size: 6 << 20, seed: 5)
+    let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate(), on: .first(2)))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "-o", "a")
+    try await daemon.waitForParts(holding: 2 << 20)
+    #expect(try await daemon.ctl("pause", id).status == 0)
+    #expect(try await daemon.ctl("resume", id).status == 0)
+    try await daemon.waitForParts(holding: 4 << 20)
+    try await daemon.restart(by: SIGKILL)
+    try await daemon.expectCompleted(id, payload, as: "a")
+    #expect(server.requests.map(\.start) == [0, 2 << 20, 4 << 20])
+  }
+
   /// Where a job stands when it is given up. Each has a part file.
   enum Situation: String, CaseIterable { case running, paused, retrying, failed }
 

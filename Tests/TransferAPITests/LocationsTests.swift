@@ -20,6 +20,9 @@ import TransferAPI
     #expect(try locations(["HOME": "/h"]).stateDirectory == "/h/.local/state/transferd")
     #expect(try locations([:]).stateDirectory == "/home/pw/.local/state/transferd")
     #expect(throws: WireError.self) { try locations([:], home: nil) }
+    // What is relative depends on where somebody stands: XDG says to ignore it.
+    #expect(try locations(["XDG_STATE_HOME": "x", "HOME": "/h"]).stateDirectory == "/h/.local/state/transferd")
+    #expect(try locations(["XDG_RUNTIME_DIR": "r", "HOME": "/h"]).socket == "/h/.local/state/transferd/transferd.sock")
   }
 
   @Test("the socket from cron, where XDG_RUNTIME_DIR is unset")

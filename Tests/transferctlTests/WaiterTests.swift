@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Synchronization
+import TestSupport
 import Testing
 import TransferAPI
 
@@ -64,6 +65,23 @@ import TransferAPI
   private func waiter(_ target: WaitTarget, _ daemon: ScriptedDaemon) throws -> Waiter {
     let display = ProgressDisplay(Terminal(-1, environment: [:]), write: { _ in })
     return Waiter(target, connection: try daemon.connection(), display: display)
+  }
+
+  /// `add --wait` of a small file said nothing where the file was there before the wait began.
+  @Test("what was just added is told of, though it has ended already", arguments: [true, false])
+  func told(tellsEnded: Bool) async throws {
+    let daemon = ScriptedDaemon { _, path, _ in
+      path == "/v1/stats"
+        ? try ScriptedDaemon.stats(lastEvent: 9)
+        : try ScriptedDaemon.page([sampleJob(1, .completed), sampleJob(2, .failed)])
+    }
+    let words = Watched<[String]>([])
+    let display = ProgressDisplay(Terminal(-1, environment: [:]), write: { text in words.mutate { $0.append(text) } })
+    let waiter = Waiter(
+      .ids([JobID(1), JobID(2)]), connection: try daemon.connection(), tellsEnded: tellsEnded, display: display)
+    #expect(try await waiter.run(from: daemon.client) == .failed)
+    #expect(words.value.map { $0.hasPrefix("job 1 completed") } == (tellsEnded ? [true, false] : []))
+    #expect(words.value.count(where: { $0.hasPrefix("job 2 failed") }) == (tellsEnded ? 1 : 0))
   }
 
   @Test("jobs that have ended need no stream")

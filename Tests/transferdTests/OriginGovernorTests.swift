@@ -29,6 +29,21 @@ import Testing
     #expect(!governor.isBlocked("b", now: now.addingTimeInterval(86_401)))
   }
 
+  @Test("a person's wish opens an origin, and is told only once")
+  func open() {
+    var governor = OriginGovernor(now: now)
+    _ = governor.close("a", for: .seconds(60), now: now)
+    #expect(governor.open("a", now: now)?.blockedUntil == nil)
+    #expect(governor.capacity(of: "a", now: now) == .max)
+    #expect(governor.open("a", now: now) == nil)
+    #expect(governor.open("b", now: now) == nil)
+    // One that is gone is still only probed.
+    for second in 0...60 { governor.failed("c", now: now.addingTimeInterval(Double(second))) }
+    let later = now.addingTimeInterval(61)
+    #expect(governor.open("c", now: later)?.failures == 61)
+    #expect(governor.capacity(of: "c", now: later) == 1)
+  }
+
   @Test("a burst of refused connections holds nothing back")
   func burst() {
     var governor = OriginGovernor(now: now)

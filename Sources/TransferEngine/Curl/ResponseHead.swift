@@ -27,9 +27,11 @@ public struct ResponseHead: Sendable, Equatable {
     }
   }
 
-  /// The body's length, where Content-Length says it in one way only.
+  /// The body's length, where Content-Length says it in one way only. `nil` for a chunked body, whatever else its head says
+  /// (RFC 9112 §6.3).
   /// - Throws: for two lengths that differ, and for anything but digits that fit 63 bits (RFC 9110 §8.6).
   public func contentLength() throws(TransferError) -> Int64? {
+    guard !isChunked else { return nil }
     var length: Int64?
     for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) })
     {
@@ -47,8 +49,11 @@ public struct ResponseHead: Sendable, Equatable {
 
   /// Whether the end of the body can be told from the connection's end (RFC 9112 §6.3). HTTP/2 always can.
   public var isSelfDelimiting: Bool {
-    !version.hasPrefix("HTTP/1") || headers[.contentLength] != nil
-      || headers[values: .transferEncoding].contains { $0.lowercased().contains("chunked") }
+    !version.hasPrefix("HTTP/1") || headers[.contentLength] != nil || isChunked
+  }
+
+  private var isChunked: Bool {
+    headers[values: .transferEncoding].contains { $0.lowercased().contains("chunked") }
   }
 
   /// The content coding, lower case; `nil` for none or `identity`.

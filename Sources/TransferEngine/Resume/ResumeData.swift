@@ -23,6 +23,9 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var refusals = 0
   /// All bytes are there and verified; what is left is the rename.
   public var isVerified = false
+  /// Made when an attempt had ended: nothing has been written since, so what goes beyond `checkpointBytes` is not ours, in this
+  /// boot neither. `nil` while an attempt may write; whoever finds that one was cut off sets it back.
+  public var isAtRest: Bool?
   /// What may be done on the way to the destination, where somebody goes on without naming one.
   public var options: DownloadOptions?
 
@@ -52,10 +55,11 @@ public struct ResumeData: Sendable, Equatable, Codable {
     self.bootID = bootID
   }
 
-  /// Within one boot the page cache survived whatever ended us, so the file's own length counts; after another, only what
-  /// was synchronized does. `nil`: nothing that could be gone on from.
+  /// Within one boot the page cache survived whatever ended us, so the file's own length counts; after another, and of a file
+  /// at rest, only what was synchronized does. `nil`: nothing that could be gone on from.
   func usableBytes(ofFileWith size: Int64) -> Int64? {
-    let good = bootID == BootID.current ? size : min(size, checkpointBytes)
+    let isTruth = bootID == BootID.current && isAtRest != true
+    let good = isTruth ? size : min(size, checkpointBytes)
     guard good > 0, totalBytes.map({ good <= $0 }) ?? true else { return nil }
     return good
   }

@@ -120,6 +120,7 @@ struct DownloadPipeline: Sendable {
       // What the disk refused is not counted on, in this boot neither: the pages may be gone.
       data.bootID = "unsynchronized"
     }
+    data.isAtRest = true
     course.resumeData = data
   }
 
@@ -187,6 +188,7 @@ struct DownloadPipeline: Sendable {
     course.part = part
     course.onDisk = good
     course.total = data.totalBytes
+    course.resumeData?.isAtRest = nil
   }
 
   /// All bytes are there: a kill came between the last of them and the rename.

@@ -61,7 +61,7 @@ struct Add: AsyncParsableCommand {
     if wait, !outcome.ids.isEmpty {
       let end = try await Waiter(
         .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
-        beginning: outcome.hasExisting ? nil : beginning
+        beginning: outcome.hasExisting ? nil : beginning, tellsEnded: !outcome.hasExisting
       ).run(from: client, timeout: timeout?.duration)
       if end == .timedOut || outcome.failure == nil, end != .done { throw CommandFailure(end) }
     }

@@ -121,7 +121,7 @@ struct Upload: AsyncParsableCommand {
     if wait, !outcome.ids.isEmpty {
       let end = try await Waiter(
         .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
-        beginning: outcome.hasExisting ? nil : beginning
+        beginning: outcome.hasExisting ? nil : beginning, tellsEnded: !outcome.hasExisting
       ).run(from: client, timeout: timeout?.duration)
       if end == .timedOut || failure == nil, end != .done { throw CommandFailure(end) }
     }

@@ -16,6 +16,8 @@ actor Waiter {
   private var hasSeen = false
   /// The history from which on everything about the jobs is told: nothing has to be asked for.
   private var beginning: Int64?
+  /// Whether jobs that had ended before the waiting began are told of.
+  private let tellsEnded: Bool
   /// Of more jobs than these only the failed ones are told one by one, and their names are not asked for: a question a
   /// job would cost too much.
   static let describedJobs = 100
@@ -24,13 +26,15 @@ actor Waiter {
 
   /// - Parameter beginning: the newest event's number before the jobs, all of them new, were added: the events since then
   ///   say all there is to know of them.
+  /// - Parameter tellsEnded: for jobs that were just added.
   init(
-    _ target: WaitTarget, connection: Connection, beginning: Int64? = nil,
+    _ target: WaitTarget, connection: Connection, beginning: Int64? = nil, tellsEnded: Bool = false,
     display: ProgressDisplay = .standardError()
   ) {
     self.target = target
     self.connection = connection
     self.beginning = beginning
+    self.tellsEnded = tellsEnded
     self.display = display
   }
 
@@ -98,12 +102,22 @@ actor Waiter {
     try await feed.follow(from: client) { client in
       if let since = self.beginNew() { return since }
       let since = try await client.stats().lastEvent
+      let isFirst = !self.hasSeen
       try await self.readAll(client)
+      if isFirst, self.tellsEnded { self.announceEnded() }
       return self.board.isSettled ? nil : since
     } handle: { item, client in
       try await self.take(item, client)
     }
     return board.failures.isEmpty ? .done : .failed
+  }
+
+  /// Jobs that were added a moment ago and have ended already: nobody has been told of them.
+  private func announceEnded() {
+    guard board.entries.count <= Self.describedJobs else { return }
+    for (id, entry) in board.entries.sorted(by: { $0.key < $1.key }) where entry.state != nil && entry.isSettled {
+      display.announce(id, entry, board)
+    }
   }
 
   /// New jobs in great number: they were queued when their history began. Only with the first connection.

@@ -34,7 +34,8 @@ struct ControlServer: Sendable {
     // Hummingbird's server without its `Application`, whose date cache wakes up every second for ever.
     let server = try HTTPServerBuilder.http1(
       configuration: .init(
-        additionalChannelHandlers: [UnreadAnswerHandler(timeout: Self.idleTimeout)], idleTimeout: Self.idleTimeout)
+        additionalChannelHandlers: [ClientCourtesyInstaller(), UnreadAnswerHandler(timeout: Self.idleTimeout)],
+        idleTimeout: Self.idleTimeout)
     ).buildServer(
       configuration: .init(
         address: .unixDomainSocket(path: path), backlog: 512,

@@ -94,6 +94,17 @@ struct OriginGovernor: Sendable {
     return origin
   }
 
+  /// A person asks for one of its jobs now, whatever it said or seemed to be.
+  /// - Returns: what is to be stored; `nil` where it was open.
+  mutating func open(_ name: String, now: Date) -> Origin? {
+    guard var origin = origins[name] else { return nil }
+    let hadAsked = origin.blockedUntil.map { $0 > now } ?? false
+    origin.blockedUntil = nil
+    origin.probeAt = nil
+    origins[name] = origin.failures > 0 ? origin : nil
+    return hadAsked ? origin : nil
+  }
+
   /// No connection came about.
   mutating func failed(_ name: String, by job: JobID? = nil, now: Date) {
     var origin = origins[name] ?? Origin()

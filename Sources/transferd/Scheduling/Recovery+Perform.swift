@@ -30,8 +30,13 @@ extension Recovery {
       settlement.crashed = true
       return
     }
-    let bytes = record.resumeData.flatMap { ResumeData($0) }.flatMap(PartialFiles.usableBytes)
-    settlement.bytesDone = bytes ?? 0
+    var data = record.resumeData.flatMap { ResumeData($0) }
+    if data?.isAtRest == true {
+      // The attempt that was cut off has begun to write to what the one before it had left at rest.
+      data?.isAtRest = nil
+      settlement.resumeData = data.map { .set($0.encoded()) } ?? .keep
+    }
+    settlement.bytesDone = data.flatMap(PartialFiles.usableBytes) ?? 0
     settlement.resetAttempts = settlement.bytesDone > record.job.bytesDone
     settlement.crashed = !settlement.resetAttempts
   }

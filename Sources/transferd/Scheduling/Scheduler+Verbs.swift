@@ -8,6 +8,7 @@ extension Scheduler {
   func apply(_ verb: JobVerb, to id: JobID) async -> Result<JobRecord?, Problem> {
     let result = await apply(verb, to: [id])
     if case .failure(let problem)? = result.first { return .failure(problem) }
+    if verb == .retry { await openOrigins(of: [id]) }
     return .success(try? await store.job(id))
   }
 
@@ -27,6 +28,7 @@ extension Scheduler {
           outcome.problems.append(.init(id: id, problem: problem))
         }
       }
+      if verb == .retry { await openOrigins(of: ids) }
       return outcome
     }
     do {
@@ -59,6 +61,17 @@ extension Scheduler {
   private func ofUnknownOutcome(_ ids: [JobID], _ verb: JobVerb) async -> Set<JobID> {
     guard verb == .retry, let records = try? await store.records(ids) else { return [] }
     return Set(records.filter { $0.job.kind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
+  }
+
+  /// Who names a job to be tried now does not mean: when its server may be asked again.
+  private func openOrigins(of ids: [JobID]) async {
+    guard let records = try? await store.records(ids) else { return }
+    let now = Date()
+    for name in Set(records.filter { $0.job.state == .queued }.map(\.spec.origin)) {
+      guard let state = governor.open(name, now: now) else { continue }
+      try? await store.blockOrigin(name, failures: state.failures, until: nil, at: now)
+    }
+    Task { await self.wake() }
   }
 
   /// - Returns: for each id whether it changed, or what stood in the way.

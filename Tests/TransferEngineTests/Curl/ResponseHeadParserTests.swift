@@ -56,6 +56,17 @@ import Testing
     }
   }
 
+  @Test("chunks overrule a length, whatever it says", arguments: ["5", "5, 6", "nonsense"])
+  func chunked(length: String) throws {
+    let head = ResponseHead(
+      status: 200,
+      headers: HTTPFields([
+        HTTPField(name: .contentLength, value: length), HTTPField(name: .transferEncoding, value: "Chunked"),
+      ]))
+    #expect(try head.contentLength() == nil)
+    #expect(head.isSelfDelimiting)
+  }
+
   private static func head(lengths: [String]) -> ResponseHead {
     ResponseHead(status: 200, headers: HTTPFields(lengths.map { HTTPField(name: .contentLength, value: $0) }))
   }

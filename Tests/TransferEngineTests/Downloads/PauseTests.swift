@@ -118,12 +118,13 @@ import Testing
     try halfway.room.expectOnly(Self.payload)
   }
 
-  @Test("in the same boot the file itself counts, not the last checkpoint")
+  @Test("in the same boot the file itself counts after a kill, not the last checkpoint")
   func sameBoot() async throws {
     let halfway = try await Halfway()
     let kept = try #require(await halfway.request.cancelProducingResumeData())
     var data = try #require(ResumeData(kept))
     data.checkpointBytes = 0
+    data.isAtRest = nil  // as recorded in mid-transfer
     let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
     #expect(response.resumedFrom == Self.half)
     try halfway.room.expectOnly(Self.payload)
@@ -136,6 +137,8 @@ import Testing
     var resumesFrom: Int64 {
       switch self {
       case .cut: 1000
+      // What was added after the end of the attempt is not ours.
+      case .grown, .grownBeyondTotal: half
       default: 0
       }
     }
@@ -167,7 +170,7 @@ import Testing
 
   @Test(
     "a part file that was meddled with is detected",
-    arguments: Meddling.allCases.filter { $0 != .grown && $0 != .directory })
+    arguments: Meddling.allCases.filter { $0 != .directory })
   func meddled(_ meddling: Meddling) async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())

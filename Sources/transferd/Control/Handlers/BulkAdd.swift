@@ -9,27 +9,45 @@ import TransferAPI
 extension Handlers {
   /// Lines of NDJSON in, a line for a line out. Lines are committed in groups; an answer with an id is durable.
   static let addJobs: RouteTable.Handler = { request, daemon in
-    let body = request.request.body
+    let (body, caller) = (request.request.body, request.caller)
     return Response(
       status: .ok, headers: [.contentType: "application/x-ndjson"],
       body: .init { writer in
-        var intake = BulkIntake()
-        do {
-          for try await buffer in body {
-            intake.take(buffer)
-            while let group = intake.nextGroup(isFinal: false) {
-              try await writer.write(try await answer(group, daemon, request.caller))
-            }
+        let answers = AnswerQueue()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask {
+            defer { answers.finish() }
+            try await take(body, daemon, caller, answers)
           }
-          while let group = intake.nextGroup(isFinal: true) {
-            try await writer.write(try await answer(group, daemon, request.caller))
+          do {
+            while let piece = await answers.next() { try await writer.write(piece) }
+          } catch {
+            answers.abandon()
+            throw error
           }
-        } catch let problem as Problem {
-          try await writer.write(
-            ByteBuffer(data: try Reply.line(AddResult(line: intake.lineNumber, error: problem))))
+          try await group.waitForAll()
         }
         try await writer.finish(nil)
       })
+  }
+
+  private static func take(
+    _ body: RequestBody, _ daemon: DaemonFace, _ caller: Caller, _ answers: AnswerQueue
+  ) async throws {
+    var intake = BulkIntake()
+    do {
+      for try await buffer in body {
+        intake.take(buffer)
+        while let group = intake.nextGroup(isFinal: false) {
+          try await answers.append(try await answer(group, daemon, caller))
+        }
+      }
+      while let group = intake.nextGroup(isFinal: true) {
+        try await answers.append(try await answer(group, daemon, caller))
+      }
+    } catch let problem as Problem {
+      try await answers.append(ByteBuffer(data: try Reply.line(AddResult(line: intake.lineNumber, error: problem))))
+    }
   }
 
   private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws

@@ -16,7 +16,8 @@ extension Handlers {
       throw Problem(.notFound, "no batch \"\(batch)\"")
     }
     let lastID = HTTPField.Name("Last-Event-ID").flatMap { request.request.headers[$0] }.flatMap { Int64($0) }
-    let since = try request.integer("since", in: Int64(0)...Int64.max) ?? lastID
+    // Who connects again does so with the URL of the first time: what was seen since counts.
+    let since = try request.integer("since", in: Int64(0)...Int64.max).map { max($0, lastID ?? 0) } ?? lastID
     if try request.flag("follow") == false {
       let limit = try request.integer("limit", in: 1...10_000_000) ?? .max
       return Response(
@@ -85,13 +86,25 @@ struct EventFilter: Sendable {
   mutating func matching(_ events: [Event], _ store: Store) async throws -> [Event] {
     let wanted = finalOnly ? events.filter { $0.to?.isFinal ?? true } : events
     guard let batch else { return wanted }
-    let unknown = Set(wanted.map(\.job)).subtracting(known.keys)
-    if known.count > 100_000 { known.removeAll() }
-    let records = try await store.records(Array(unknown))
-    for id in unknown { known[id] = false }
-    for record in records { known[record.job.id] = record.job.batch == batch }
+    try await learn(Set(wanted.map(\.job)), batch, store)
     // A job that was removed before we looked cannot be told: better one event too many than one too few.
     return wanted.filter { event in (known[event.job] ?? false) || event.kind == .removed }
+  }
+
+  /// Of what runs now.
+  mutating func matching(_ progress: [Progress], _ store: Store) async throws -> [Progress] {
+    let wanted = progress.filter { jobs?.contains($0.job) ?? true }
+    guard let batch else { return wanted }
+    try await learn(Set(wanted.map(\.job)), batch, store)
+    return wanted.filter { known[$0.job] ?? false }
+  }
+
+  private mutating func learn(_ jobs: Set<JobID>, _ batch: String, _ store: Store) async throws {
+    if known.count > 100_000 { known.removeAll() }
+    let unknown = jobs.subtracting(known.keys)
+    guard !unknown.isEmpty else { return }
+    for id in unknown { known[id] = false }
+    for record in try await store.records(Array(unknown)) { known[record.job.id] = record.job.batch == batch }
   }
 }
 
@@ -143,7 +156,7 @@ struct EventStream {
       let hasNews = buffer.readableBytes > 0
       if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
         lastProgress = .now
-        try appendProgress(to: &buffer, sent: &sent)
+        try await appendProgress(to: &buffer, sent: &sent)
       }
       if buffer.readableBytes == 0, case .tick = wake, lastWrite.duration(to: .now) >= Self.keepAliveInterval {
         buffer.writeString(": still here\n\n")
@@ -175,9 +188,9 @@ struct EventStream {
     }
   }
 
-  private func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) throws {
-    let all = daemon.scheduler.board.all()
-    for progress in all where filter.jobs?.contains(progress.job) ?? true {
+  private mutating func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) async throws {
+    let all = try await filter.matching(daemon.scheduler.board.all(), daemon.store)
+    for progress in all {
       guard sent[progress.job] != progress else { continue }
       sent[progress.job] = progress
       buffer.writeString("event: progress\ndata: ")

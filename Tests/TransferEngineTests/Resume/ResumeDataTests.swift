@@ -1,0 +1,40 @@
+import Testing
+
+@testable import TransferEngine
+
+@Suite struct ResumeDataTests {
+  private func data(total: Int64?, boot: String, isAtRest: Bool?) -> ResumeData {
+    var data = ResumeData(
+      url: "http://127.0.0.1/a", validators: Validators(), totalBytes: total,
+      partialFile: .init(
+        directory: "/d", name: ".a.part", identity: FileIdentity(device: 1, inode: 2, birth: 3), finalName: "a"),
+      checkpointBytes: 100, bootID: boot)
+    data.isAtRest = isAtRest
+    return data
+  }
+
+  @Test(
+    "of a file that somebody may have been writing the length counts in its boot; of one at rest only what was ours")
+  func usable() {
+    let now = BootID.current
+    let table: [(boot: String, isAtRest: Bool?, size: Int64, good: Int64?)] = [
+      (now, nil, 100, 100), (now, nil, 150, 150), (now, nil, 50, 50), (now, nil, 0, nil), (now, nil, 201, nil),
+      (now, true, 100, 100), (now, true, 150, 100), (now, true, 50, 50), (now, true, 0, nil), (now, true, 201, 100),
+      ("before", nil, 150, 100), ("before", true, 150, 100), ("before", nil, 50, 50),
+    ]
+    for row in table {
+      #expect(
+        data(total: 200, boot: row.boot, isAtRest: row.isAtRest).usableBytes(ofFileWith: row.size) == row.good, "\(row)"
+      )
+    }
+  }
+
+  @Test("data of a release that knew no rest can be read")
+  func older() throws {
+    let old = data(total: nil, boot: "b", isAtRest: nil)
+    #expect(!String(decoding: old.encoded(), as: UTF8.self).contains("isAtRest"))
+    #expect(ResumeData(old.encoded()) == old)
+    let new = data(total: nil, boot: "b", isAtRest: true)
+    #expect(ResumeData(new.encoded())?.isAtRest == true)
+  }
+}
