@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # Compares transferd with other tools on this machine, now. Prints ratios: they hold for one run, not for the world.
 #
-#   scripts/bench.sh [large] [small] [idle]      all three where none is named
+#   scripts/bench.sh [SECTION…]                  all where none is named
+#
+#   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone and a bare loop
+#   idle               an idle daemon
+#   engine, memory     the library against bare libcurl (scripts/bench-engine.sh)
+#   upload, uploads    one large PUT; many small ones, against curl and rclone (scripts/bench-uploads.sh)
+#   s3, tus            against rclone and the AWS CLI; killed at 50 %
 #
 #   BENCH_DIR=DIR      where files are downloaded to (a temporary directory below TMPDIR or /tmp)
 #   ROUNDS=5           rounds; in each every tool has one turn, medians are shown
@@ -16,17 +22,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/nginx-here.sh
 . scripts/nginx-here.sh
+# shellcheck source=scripts/bench-engine.sh
+. scripts/bench-engine.sh
+# shellcheck source=scripts/bench-uploads.sh
+. scripts/bench-uploads.sh
 repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-180}
 parts=("$@")
-((${#parts[@]})) || parts=(large small idle)
+all=(large small idle engine memory upload uploads s3 tus)
+((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
-  case $part in large | small | idle) ;; *)
-    echo "usage: ${0##*/} [large] [small] [idle]" >&2
+  [[ " ${all[*]} " == *" $part "* ]] || {
+    echo "usage: ${0##*/} [${all[*]}]" >&2
     exit 64
-    ;;
-  esac
+  }
 done
 wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 
@@ -35,6 +45,8 @@ made=("$work")
 nginx_pid='' daemon=''
 cleanup() {
   stop_ours "$daemon" "$work"
+  # Servers of single sections, where one was left in the middle.
+  for pid in $(jobs -p); do kill "$pid" 2>/dev/null || true; done
   stop_ours "$nginx_pid" "$work"
   rm -rf "${made[@]}"
 }
@@ -48,7 +60,10 @@ file_system() { df --output=fstype "$1" | tail -1; }
 room_mib() { df --output=avail -m "$1" | tail -1 | tr -d ' '; }
 
 say "building (release) …"
-make --no-print-directory release >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+{
+  make --no-print-directory release
+  if wants engine || wants memory; then swift build -c release --static-swift-stdlib --product engine-bench; fi
+} >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 export PATH=$repository/.build/release:$PATH:/usr/sbin
 cc -O2 -o "$work/bare" bench/bare.c
 
@@ -80,7 +95,10 @@ if [[ ${BENCH_DIR-} ]]; then
 else
   disk=$work/files
 fi
-mkdir -p "$disk" "$www/small"
+# What is uploaded lands beside what is served; a sparse file, whose zeros nobody stores, on the disk.
+puts=$www.put sparse=$work/sparse
+made+=("$puts")
+mkdir -p "$disk" "$www/small" "$puts/put" "$sparse"
 places=("$disk")
 if [[ $(file_system "$disk") != tmpfs ]]; then
   if ((shm_mib > need)); then
@@ -91,15 +109,17 @@ if [[ $(file_system "$disk") != tmpfs ]]; then
   fi
 fi
 
-if wants large; then
+if wants large || wants engine || wants upload || wants s3 || wants tus; then
   head -c 64M /dev/urandom >"$work/seed"
   for ((i = 0; i < large_mib / 64; i++)); do cat "$work/seed"; done >"$www/large.bin"
 fi
-if wants small || wants idle; then
+if wants small || wants idle || wants engine || wants uploads; then
   head -c $((files * 4096)) /dev/urandom | (cd "$www/small" && split -b 4096 -d -a 6 - f)
 fi
 serve_with_nginx "$work/nginx" "$www" \
-  "access_log off; keepalive_requests 1000000; open_file_cache max=20000 inactive=600s; tcp_nodelay on;" ""
+  "access_log off; keepalive_requests 1000000; open_file_cache max=20000 inactive=600s; tcp_nodelay on;" \
+  "location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
+   location /sparse/ { alias $sparse/; }"
 base=http://127.0.0.1:$nginx_port
 
 # ---- one turn
@@ -107,11 +127,14 @@ base=http://127.0.0.1:$nginx_port
 export TRANSFERD_SOCKET=$work/transferd.sock
 start_daemon() { # STATE-DIR [FLAG…]
   stop_ours "$daemon" "$work"
+  rm -rf "$1"
+  mkdir "$1"
+  chmod 700 "$1"
+  restart_daemon "$@"
+}
+restart_daemon() { # the same on a state that is there
   local state=$1
   shift
-  rm -rf "$state"
-  mkdir "$state"
-  chmod 700 "$state"
   transferd --state-dir "$state" --socket "$TRANSFERD_SOCKET" "$@" </dev/null >/dev/null 2>"$work/transferd.log" &
   daemon=$!
   for _ in {1..200}; do
@@ -306,3 +329,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
+for part in engine memory upload uploads s3 tus; do
+  if wants "$part"; then "$part"; fi
+done

@@ -10,7 +10,7 @@ usage() {
 # Each word: packages of which any one will do; the first is installed.
 build="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libzstd-dev libsqlite3-dev pkg-config|pkgconf"
 test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace systemd nftables python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
-bench="$test aria2 wget2 rclone gcc libc6-dev"
+bench="$test aria2 wget2 rclone awscli gcc libc6-dev"
 mode=${1-}
 case $mode in
   build) wanted=$build ;;

@@ -42,19 +42,22 @@ enum EngineBench {
       _ = try await session.download(words[1], to: { _, _ in (path, .removePreviousFile) }).validate()
         .serializingFile().value
     case "upload" where words.count == 3:
-      _ = try await session.upload(URL(fileURLWithPath: words[1]), to: words[2], method: .put).validate()
-        .serializingData().value
+      try await finish(session.upload(URL(fileURLWithPath: words[1]), to: words[2], method: .put))
     case "form" where words.count == 3:
       let file = URL(fileURLWithPath: words[1])
-      _ = try await session.upload(multipartFormData: { $0.append(file, withName: "file") }, to: words[2]).validate()
-        .serializingData().value
+      try await finish(session.upload(multipartFormData: { $0.append(file, withName: "file") }, to: words[2]))
     case "stream" where words.count == 2 || words.count == 3:
       try await stream(session, words[1], rest: words.count == 3 ? Int(words[2]) ?? 0 : 0)
     default: throw Usage()
     }
   }
 
-  /// Each of `parallel` tasks takes the next number until there are no more.
+  /// The answer's body may be empty.
+  private static func finish(_ request: UploadRequest) async throws {
+    if let error = await request.validate().response().error { throw error }
+  }
+
+  /// Each of `parallel` tasks has its share of the numbers.
   private static func get(_ session: Session, _ count: Int, _ parallel: Int, _ prefix: String) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for first in 0..<min(parallel, count) {

@@ -26,6 +26,8 @@ public struct AWSSigV4Adapter: RequestInterceptor {
   /// - Parameters:
   ///   - now: the clock; a server refuses a time that is 15 minutes off.
   ///   - credentials: asked for every attempt, so that temporary ones can be renewed. What it throws fails the request.
+  ///   - payloadSigning: how the body takes part in the signature.
+  ///   - signature: the region and service.
   public init(
     signature: AWSSignature, payloadSigning: PayloadSigning = .automatic,
     now: @escaping @Sendable () -> Date = { Date() },

@@ -61,6 +61,9 @@ public struct AWSSignature: Sendable, Hashable {
   /// `x-amz-content-sha256`. What an earlier signature left is replaced. Every field of the request is signed but those that
   /// change on the way.
   /// - Parameter payload: the body's digest; a wrong one is refused by the server.
+  /// - Parameter credentials: whose secret signs; the secret is not kept.
+  /// - Parameter date: the moment of the signature; servers refuse what is 15 minutes off.
+  /// - Parameter request: the request as it will be sent, its fields included.
   public func sign(
     _ request: TransferRequest, with credentials: AWSCredentials, payload: Payload, at date: Date
   ) -> TransferRequest {
@@ -85,6 +88,11 @@ public struct AWSSignature: Sendable, Hashable {
   /// The request with the signature in its query, for whoever has the URL and until it expires. The host is signed, and the
   /// fields named; they have to be sent as they are in the request.
   /// - Parameter expiry: from 1 second to 7 days, which is what AWS allows; beyond it is cut.
+  /// - Parameter credentials: whose secret signs; the secret is not kept.
+  /// - Parameter date: the moment of the signature; servers refuse what is 15 minutes off.
+  /// - Parameter fields: names of the fields that are signed besides the host; case does not matter.
+  /// - Parameter payload: the body's digest; unsigned where the URL is for bodies that are not known yet.
+  /// - Parameter request: the request as it will be sent, its fields included.
   public func presign(
     _ request: TransferRequest, with credentials: AWSCredentials, expiresIn expiry: Duration = .seconds(3600),
     signing fields: [String] = [], payload: Payload = .unsigned, at date: Date

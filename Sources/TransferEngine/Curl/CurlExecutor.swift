@@ -92,9 +92,11 @@ final class CurlExecutor: SerialExecutor {
         inbox.jobs.removeAll(keepingCapacity: true)
         return (jobs, inbox.isStopping)
       }
-      for job in jobs { job.runSynchronously(on: executor) }
       if isStopping, jobs.isEmpty { break }
-      turn.perform()
+      ExitGate.pass {
+        for job in jobs { job.runSynchronously(on: executor) }
+        turn.perform()
+      }
       let canSleep = inbox.withLock { inbox in
         inbox.isAsleep = inbox.jobs.isEmpty && !inbox.isStopping
         return inbox.isAsleep
@@ -102,10 +104,12 @@ final class CurlExecutor: SerialExecutor {
       // Without transfers this waits until it is woken: an idle loop costs nothing.
       if canSleep { curl_multi_poll(multiPointer, nil, 0, 3_600_000, nil) }
     }
-    turn.finish()
-    self.turn.withLock { $0 = nil }
-    thread.withLock { $0 = nil }
-    curl_multi_cleanup(multiPointer)
+    ExitGate.pass {
+      turn.finish()
+      self.turn.withLock { $0 = nil }
+      thread.withLock { $0 = nil }
+      curl_multi_cleanup(multiPointer)
+    }
   }
 
   private func blockSIGPIPE() {
@@ -120,6 +124,7 @@ final class CurlExecutor: SerialExecutor {
 enum CurlLibrary {
   private static let once: Void = {
     curl_global_init(Int(TRANSFER_GLOBAL_DEFAULT))
+    ExitGate.install()
   }()
 
   static func initialize() { _ = once }

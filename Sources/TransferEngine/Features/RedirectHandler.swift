@@ -3,6 +3,8 @@ import HTTPTypes
 /// Decides about redirects. The rules of `RedirectRule` come first: what they refuse, no handler can allow.
 public protocol RedirectHandler: Sendable {
   /// - Parameter request: what would be sent next, already stripped of what belongs to another origin.
+  /// - Parameter previous: the request that was answered with the redirect.
+  /// - Parameter response: the redirect's own head.
   func redirect(
     _ request: TransferRequest, from previous: TransferRequest, response: ResponseHead
   ) async -> RedirectAction

@@ -7,6 +7,8 @@ public protocol RequestAdapter: Sendable {
 /// Decides what follows a failed attempt.
 public protocol RequestRetrier: Sendable {
   /// - Parameter retryCount: retries so far; progress of a download sets it back to 0.
+  /// - Parameter request: the request as the hooks before this one left it.
+  /// - Parameter session: the session that asks.
   func retry(
     _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
   ) async -> RetryResult

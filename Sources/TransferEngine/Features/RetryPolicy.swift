@@ -94,6 +94,8 @@ public struct RetryPolicy: RequestInterceptor {
   /// How long to wait before the try after `attempt` failed ones: full jitter below scale × base^(attempt − 1),
   /// capped. `Retry-After` is a floor, with up to a tenth on top so that not all come back at once.
   /// - Parameter attempt: failed tries so far, 1 or more.
+  /// - Parameter generator: where the jitter comes from; a test gives its own.
+  /// - Parameter retryAfter: what the server asked for; `nil`: nothing.
   public func delay<Generator: RandomNumberGenerator>(
     forAttempt attempt: Int, retryAfter: Duration?, using generator: inout Generator
   ) -> Duration {

@@ -21,6 +21,8 @@ enum ResponseValidation {
 
   /// A type without a name is accepted by `*/*` alone.
   static func contentType(_ acceptable: [String], _ head: ResponseHead) -> ValidationResult {
+    // What most requests say, who name no type: nothing has to be read for it.
+    if acceptable.contains("*/*") { return .success }
     let declared = head.headers[.contentType]
     let ranges = acceptable.compactMap(MediaRange.init)
     if let type = declared.flatMap(MediaRange.init) {

@@ -37,6 +37,7 @@ public final class MultipartFormData {
   ///   - name: the field's.
   ///   - fileName: what the server is told that the file is called; `nil`: it is no file.
   ///   - mimeType: `nil` for none, which means text (RFC 7578 §4.4).
+  ///   - data: the part's content, kept in memory.
   public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
     let head = MultipartFormat.head(name: name, fileName: fileName, mimeType: mimeType)
     parts.append(Part(head: head, content: [.data(data)]))
@@ -76,6 +77,10 @@ public final class MultipartFormData {
   /// - Parameters:
   ///   - stream: read to its end before the call returns. What it throws is told when the form is asked for.
   ///   - length: bytes that it must bring; another number fails the form.
+  ///   - fileName: what the server is told that the file is called.
+  ///   - isolation: the caller's; nothing has to be given.
+  ///   - mimeType: the part's media type.
+  ///   - name: the field's.
   public func append<Pieces: AsyncSequence>(
     _ stream: Pieces, withLength length: Int64, name: String, fileName: String, mimeType: String,
     isolation: isolated (any Actor)? = #isolation

@@ -53,6 +53,7 @@ extension DataAnswering {
   public func response() async -> DataResponse<Data?, TransferError> { await answers.core.value().plain }
 
   /// - Parameter shouldAutomaticallyCancel: cancelling the awaiting task cancels the request.
+  /// - Parameter serializer: makes the value of the answer.
   public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DataTask<Serializer.SerializedObject> {

@@ -49,6 +49,7 @@ public struct DownloadTask<Value: Sendable>: Sendable {
 
 extension DownloadRequest {
   /// - Parameter shouldAutomaticallyCancel: cancelling the awaiting task cancels the request.
+  /// - Parameter serializer: makes the value of the answer.
   public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
     using serializer: Serializer, automaticallyCancelling shouldAutomaticallyCancel: Bool = true
   ) -> DownloadTask<Serializer.SerializedObject> {

@@ -32,6 +32,7 @@ public enum PartialFiles {
   /// - Parameters:
   ///   - path: the file's absolute path.
   ///   - name: of its part file.
+  ///   - url: the URL that is downloaded.
   public static func resumeData(ofNamedFile path: String, partialName name: String, url: String) -> ResumeData? {
     guard let identity = identity(ofFileAt: path), let destination = try? DownloadDestination(path: path),
       let directory = try? Directory.open(destination.directory, creating: false),

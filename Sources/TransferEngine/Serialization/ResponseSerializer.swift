@@ -23,6 +23,8 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
   associatedtype SerializedObject: Sendable
 
   /// - Parameter fileURL: the finished file; `nil` where there is none.
+  /// - Parameter request: what was sent last; `nil` where nothing was.
+  /// - Parameter response: the answer's head; `nil` where there is none.
   func serializeDownload(
     request: TransferRequest?, response: ResponseHead?, fileURL: URL?, error: TransferError?
   ) throws -> SerializedObject

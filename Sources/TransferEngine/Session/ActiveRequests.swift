@@ -32,6 +32,7 @@ extension Session {
 
   /// Cancels all requests that have begun and not ended.
   /// - Parameter completion: called when the last of them has ended, on the queue where one is given.
+  /// - Parameter queue: where `completion` is called; `nil`: on one of Swift's threads.
   public func cancelAllRequests(
     completingOnQueue queue: DispatchQueue? = nil, completion: (@Sendable () -> Void)? = nil
   ) {

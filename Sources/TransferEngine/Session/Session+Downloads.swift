@@ -4,6 +4,13 @@ public import HTTPTypes
 /// Downloads to files. A status that is no success never makes a file, validated or not.
 extension Session {
   /// - Parameter destination: where the file goes; by default a name of its own in the temporary directory.
+  /// - Parameter convertible: where it goes; asked for every attempt anew.
+  /// - Parameter encoding: how the parameters become a query or a body.
+  /// - Parameter headers: the request's own fields; they replace the session's of the same name.
+  /// - Parameter interceptor: asked before the session's own; `nil` for none.
+  /// - Parameter method: GET, unless said otherwise.
+  /// - Parameter parameters: values that are encoded into the query or the body.
+  /// - Parameter requestModifier: changes the request of every attempt before adapters do.
   public func download(
     _ convertible: any URLConvertible, method: HTTPMethod = .get, parameters: Parameters? = nil,
     encoding: any ParameterEncoding = URLEncoding.default, headers: HTTPHeaders? = nil,
@@ -36,6 +43,8 @@ extension Session {
   /// Goes on with a download that another request left, in this process or another. Adapters run, so that credentials,
   /// which resume data never holds, are there again.
   /// - Parameter destination: where the file goes; by default where it was to go.
+  /// - Parameter data: what an earlier request left; readable by any version from the one that wrote it on.
+  /// - Parameter interceptor: asked before the session's own; `nil` for none.
   public func download(
     resumingWith data: Data, interceptor: (any RequestInterceptor)? = nil,
     to destination: DownloadRequest.Destination? = nil
@@ -57,10 +66,14 @@ extension Session {
 
   /// A download to a place that is known before, with what a queue needs; see `DownloadRequest`.
   /// - Parameters:
-  ///   - resumingWith: what an earlier request, here or in another process, left; ignored when unreadable.
-  ///   - expecting: digests the file must have.
+  ///   - data: what an earlier request, here or in another process, left; ignored when unreadable.
+  ///   - digests: those that the file must have.
   ///   - partialName: the part file's name; by default one that no other download uses.
   ///   - journal: keeps the resume data durable while it runs.
+  ///   - destination: the directory and the name there.
+  ///   - interceptor: asked before the session's own; `nil` for none.
+  ///   - options: what may be done on the way there.
+  ///   - request: what is asked for; adapters may change it for every attempt.
   public func download(
     _ request: TransferRequest, to destination: DownloadDestination, options: DownloadOptions = [],
     resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,

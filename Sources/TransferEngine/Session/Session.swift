@@ -23,6 +23,9 @@ public final class Session: Sendable {
   ///   - startRequestsImmediately: overrules the configuration's where it is given.
   ///   - interceptor: asked after a request's own.
   ///   - redirectHandler: for requests that have none of their own.
+  ///   - configuration: what holds for all requests; later changes of the value do not reach the session.
+  ///   - eventMonitors: told of everything, in this order.
+  ///   - serverTrustManager: judges servers; `nil`: the system's roots.
   public init(
     configuration: SessionConfiguration = SessionConfiguration(), startRequestsImmediately: Bool? = nil,
     interceptor: (any RequestInterceptor)? = nil, serverTrustManager: ServerTrustManager? = nil,

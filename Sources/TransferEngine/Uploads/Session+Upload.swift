@@ -6,6 +6,8 @@ extension Session {
   /// - Parameters:
   ///   - ledger: what an earlier request, here or in another process, left; ignored when unreadable.
   ///   - journal: keeps the ledger durable while it runs.
+  ///   - interceptor: asked before the session's own; `nil` for none.
+  ///   - upload: the file, where it goes and how.
   public func upload(
     _ upload: FileUpload, resumingWith ledger: Data? = nil, journal: (any UploadJournal)? = nil,
     interceptor: (any RequestInterceptor)? = nil

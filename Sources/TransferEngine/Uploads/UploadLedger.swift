@@ -98,5 +98,6 @@ public protocol UploadJournal: Sendable {
   /// When it returns the ledger is durable. Called before anything is done that only the ledger knows of (an upload URL, an
   /// `UploadId`, a temporary name), and from time to time when the server acknowledged more. A plain PUT needs none.
   /// - Parameter acknowledged: bytes of the source that the server said it has.
+  /// - Parameter ledger: what to keep; it replaces what was kept before.
   func record(_ ledger: UploadLedger, acknowledged: Int64) async throws
 }

@@ -58,6 +58,47 @@ extension PythonPeer {
   }
 }
 
+/// How an SSH server lets in who has no key.
+public enum SSHPasswordWay: String, Sendable, CaseIterable {
+  /// RFC 4252 §8.
+  case password
+  /// RFC 4256: the server asks a question, which is for the password.
+  case keyboard
+}
+
+extension PythonPeer {
+  /// asyncssh: SFTP for `user`, who is let in by a password alone; serves the directory `files`. Its host key is the file
+  /// `host.pub`.
+  public static func sftp(password: String, by way: SSHPasswordWay) async throws -> PythonPeer {
+    let room = try TemporaryDirectory()
+    try room.directory("files")
+    return try await PythonPeer("asyncssh", in: room) { port, directory in
+      [
+        "-c",
+        """
+        import asyncio, asyncssh, sys
+        port, room, password, way = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+        class Server(asyncssh.SSHServer):
+          def begin_auth(self, username): return True
+          def password_auth_supported(self): return way == "password"
+          def validate_password(self, username, given): return username == "user" and given == password
+          def kbdint_auth_supported(self): return way == "keyboard"
+          def get_kbdint_challenge(self, username, lang, submethods): return "", "", "", [("Password:", False)]
+          def validate_kbdint_response(self, username, answers): return username == "user" and list(answers) == [password]
+        async def main():
+          key = asyncssh.generate_private_key("ssh-ed25519")
+          key.write_public_key(room + "/host.pub")
+          await asyncssh.listen("127.0.0.1", port, server_host_keys=[key], server_factory=Server,
+            public_key_auth=False, password_auth=way == "password", kbdint_auth=way == "keyboard",
+            sftp_factory=lambda channel: asyncssh.SFTPServer(channel, chroot=room + "/files"))
+          await asyncio.Event().wait()
+        asyncio.run(main())
+        """, String(port), directory, password, way.rawValue,
+      ]
+    }
+  }
+}
+
 /// Who may use the S3 peers.
 public enum S3Peer {
   public static let accessKey = "nanio-user"

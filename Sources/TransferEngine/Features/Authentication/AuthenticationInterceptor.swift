@@ -33,6 +33,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   private let state: Mutex<State>
 
   /// - Parameter refreshWindow: `nil`: refreshes are not counted.
+  /// - Parameter authenticator: applies the credential, and refreshes it.
+  /// - Parameter credential: what is applied at first; it may be set later.
   public init(
     authenticator: AuthenticatorType, credential: Credential? = nil, refreshWindow: RefreshWindow? = RefreshWindow()
   ) {

@@ -44,6 +44,7 @@ public struct NetrcFile: Sendable {
 
   /// The first entry for the host, else the first `default`.
   /// - Parameter login: only entries for this user name.
+  /// - Parameter host: as in a URL; case does not matter.
   /// - Returns: `nil` unless that entry has a user name.
   public func credentials(forHost host: String, login: String? = nil) -> Credentials? {
     let host = host.lowercased()

@@ -33,6 +33,7 @@ public struct NoProxyList: Hashable, Sendable, ExpressibleByArrayLiteral {
   }
 
   /// - Parameter host: as in a URL, IPv6 in brackets or not.
+  /// - Parameter port: the URL's, its scheme's own where it names none.
   public func contains(host: String, port: Int) -> Bool {
     let name = Self.normalized(host)
     let address = Self.address(name)

@@ -183,8 +183,14 @@ public final class NetworkReachabilityManager: Sendable {
     update()
   }
 
-  private func update() {
+  /// In a flood of news the kernel's answer may be lost (`ENOBUFS`, netlink(7)): it is asked again for a while before
+  /// anybody is told that nobody knows.
+  private func update(triesLeft: Int = 10) {
     let status = current()
+    guard status != .unknown || triesLeft == 0 else {
+      queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.update(triesLeft: triesLeft - 1) }
+      return
+    }
     let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
       guard state.source != nil, state.status != status else { return [] }
       state.status = status

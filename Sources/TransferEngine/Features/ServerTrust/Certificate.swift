@@ -78,7 +78,7 @@ public struct PublicKeyPin: Hashable, Sendable, CustomStringConvertible {
 
   init(subjectPublicKeyInfo bytes: Data) { digest = Data(SHA256.hash(data: bytes)) }
 
-  /// - Parameter sha256: Base64, with or without `sha256//` before it.
+  /// - Parameter text: Base64, with or without `sha256//` before it.
   /// - Throws: `.serverTrust(.invalidCertificate)` unless it stands for 32 bytes.
   public init(sha256 text: String) throws(TransferError) {
     let prefix = "sha256//"

@@ -15,6 +15,8 @@ public struct ClientIdentity: Hashable, Sendable {
 
   /// PEM files, read for each new connection.
   /// - Parameter certificateFile: the certificate, and after it those that lead to its authority.
+  /// - Parameter keyFile: the private key, PEM.
+  /// - Parameter passphrase: the key's; `nil` where it has none.
   public static func pem(
     certificateFile: String, keyFile: String, passphrase: String? = nil
   ) -> ClientIdentity {

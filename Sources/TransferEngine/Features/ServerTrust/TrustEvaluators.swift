@@ -35,6 +35,7 @@ public struct CertificateAuthorityEvaluator: ServerTrustEvaluating {
   }
 
   /// - Parameter pem: one or more certificates.
+  /// - Parameter validateHost: whether the certificate must name the host.
   /// - Throws: `.serverTrust(.invalidCertificate)`.
   public init(pem: Data, validateHost: Bool = true) throws(TransferError) {
     let text = String(decoding: pem, as: UTF8.self)
@@ -42,6 +43,7 @@ public struct CertificateAuthorityEvaluator: ServerTrustEvaluating {
   }
 
   /// - Parameter path: a PEM file, read now and not again.
+  /// - Parameter validateHost: whether the certificate must name the host.
   /// - Throws: `.file`, `.serverTrust(.invalidCertificate)`.
   public init(file path: String, validateHost: Bool = true) throws(TransferError) {
     self.init(certificates: try Certificate.certificates(inFile: path), validateHost: validateHost)

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import TransferEngine
+
+/// What the documentation shows does what it says, against servers on loopback.
+@Suite(.timeLimit(.minutes(2))) struct SnippetTests {
+  @Test("a session; a request whose answer is decoded")
+  func decodable() async throws {
+    let repos = [Snippets.Repo(name: "swift"), Snippets.Repo(name: "swift-nio")]
+    let json = try JSONEncoder().encode(repos)
+    let server = try LoopbackServer { request in
+      request.query == "q=swift"
+        ? .response(200, headers: ["Content-Type": "application/json"], body: json) : .response(400)
+    }
+    #expect(try await Snippets.decodable(Snippets.session(), server.url("/api")) == repos)
+  }
+
+  @Test("a download into a directory that is made, over a file that is there")
+  func download() async throws {
+    let payload = Payload(size: 200_000)
+    let server = try LoopbackServer(.file(payload))
+    let directory = try TemporaryDirectory()
+    let path = directory.path("new/a.iso")
+    for _ in 0..<2 {
+      #expect(try await Snippets.download(Session(), server.url("/a.iso"), path) == path)
+    }
+    #expect(try sha256(ofFile: path) == payload.sha256)
+  }
+
+  @Test("a form, a stream, progress")
+  func bodies() async throws {
+    let payload = Payload(size: 300_000)
+    let directory = try TemporaryDirectory()
+    try payload.write(to: directory.path("a.bin"))
+    let taker = try LoopbackServer { request in .response(200, text: "\(request.bodyLength > 300_000)") }
+    #expect(try await Snippets.form(Session(), taker.url("/"), URL(fileURLWithPath: directory.path("a.bin"))) == "true")
+    let server = try LoopbackServer(.file(payload))
+    #expect(try await Snippets.stream(Session(), server.url("/")) == 300_000)
+    let destination = try DownloadDestination(path: directory.path("b.bin"))
+    #expect(await Snippets.progress(Session(), server.url("/"), destination) == 1)
+  }
+
+  @Test("what a cancel leaves is gone on from in another session")
+  func cancelAndResume() async throws {
+    let payload = Payload(size: 4 << 20)
+    let server = try LoopbackServer(.file(payload).interrupting(after: 2 << 20, on: .first(1), with: .stall))
+    let directory = try TemporaryDirectory()
+    let path = directory.path("a.iso")
+    let arrived = Watched<Int64>(0)
+    let download = Session().download(server.url("/a.iso"), to: try DownloadDestination(path: path))
+      .downloadProgress { progress in arrived.mutate { $0 = progress.completed } }.resume()
+    try await arrived.wait(for: "2 MiB") { $0 >= 2 << 20 ? () : nil }
+    let data = try #require(await Snippets.cancel(download))
+    #expect(try await Snippets.resume(Session(), data) == path)
+    #expect(try sha256(ofFile: path) == payload.sha256)
+    #expect(server.requests.last?.range != nil)
+  }
+
+  @Test("what a failure leaves is gone on from")
+  func failed() async throws {
+    let payload = Payload(size: 4 << 20)
+    let server = try LoopbackServer(.file(payload).dropping(after: 2 << 20, on: .first(1)))
+    let directory = try TemporaryDirectory()
+    let destination = try DownloadDestination(path: directory.path("a.iso"))
+    let response = await Snippets.failed(Session(), server.url("/a.iso"), destination)
+    #expect(response.error == nil && response.resumedFrom > 0)
+    #expect(try sha256(ofFile: directory.path("a.iso")) == payload.sha256)
+  }
+
+  @Test("an upload that broke goes on from what the server has")
+  func uploads() async throws {
+    let payload = Payload(size: 8 << 20)
+    let directory = try TemporaryDirectory()
+    try payload.write(to: directory.path("a.bin"))
+    let peer = try await PythonPeer.tus()
+    let upload = FileUpload(
+      request: TransferRequest(url: try RequestURL(peer.url("/files/")), limitRate: 4 << 20),
+      source: directory.path("a.bin"), protocol: .tus(TusOptions(chunkSize: 1 << 20)))
+    let request = Session().upload(upload)
+    let arrived = Watched<Int64>(0)
+    request.uploadProgress { progress in arrived.mutate { $0 = progress.acknowledged } }.resume()
+    try await arrived.wait(for: "2 MiB at the server") { $0 >= 2 << 20 ? () : nil }
+    request.cancel()
+    let ledger = try #require(await request.response().ledger?.encoded())
+    #expect(try await Snippets.resumeUpload(Session(), upload, ledger) >= 2 << 20)
+    try await Snippets.upload(Session(), peer.url("/files/"), directory.path("a.bin")) { _ in
+      Issue.record("a ledger of a success")
+    }
+  }
+
+  @Test("errors say what happened and whether to try again")
+  func errors() async throws {
+    let server = try LoopbackServer { request in .response(request.path == "/none" ? 404 : 200, text: "here") }
+    #expect(await Snippets.errors(Session(), server.url("/")) == "here")
+    #expect(await Snippets.errors(Session(), server.url("/none")) == "there is no such thing")
+    let port = try freePort()
+    #expect(await Snippets.errors(Session(), "http://127.0.0.1:\(port)/").hasPrefix("no way to the server"))
+    #expect(await Snippets.errors(Session(), "gopher://127.0.0.1/").contains("not worth retrying"))
+  }
+
+  @Test("a policy, and a retrier of one's own, try again", arguments: [true, false])
+  func retries(_ hasPolicy: Bool) async throws {
+    let server = try LoopbackServer(.file(size: 100).failing(503, on: .first(2)))
+    let session = hasPolicy ? Snippets.policy() : Snippets.retrier()
+    #expect(try await session.request(server.url("/")).validate().serializingData().value.count == 100)
+    #expect(server.requests.count == 3)
+  }
+
+  @Test("an adapter brings the token of the moment")
+  func adapter() async throws {
+    let server = try LoopbackServer { request in .response(200, text: request.headers["Authorization"] ?? "none") }
+    let session = Snippets.adapter { "t-1" }
+    #expect(try await session.request(server.url("/")).serializingString().value == "Bearer t-1")
+  }
+}
