@@ -57,14 +57,30 @@ public struct UploadTemplate: Equatable, Sendable {
   /// Whether every file gives another text, or may.
   public var isConstant: Bool { !parts.contains { if case .field = $0 { true } else { false } } }
 
-  /// A key: facts as they are.
+  /// A key: facts as they are, but for control characters, which no key may have, and `%`, which stands for them.
   public func expanded(for file: UploadedFile) -> String {
     parts.map { part in
       switch part {
       case .text(let text): text
-      case .field(let field): file.value(of: field)
+      case .field(let field): Self.withoutControls(file.value(of: field))
       }
     }.joined()
+  }
+
+  /// Two names never become the same.
+  private static func withoutControls(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: { isControl($0) || $0 == "%" }) else { return text }
+    return text.unicodeScalars.map { scalar in
+      guard isControl(scalar) || scalar == "%" else { return String(scalar) }
+      return String(scalar).utf8.map { byte in
+        let digits = String(byte, radix: 16, uppercase: true)
+        return "%" + (digits.count == 1 ? "0" : "") + digits
+      }.joined()
+    }.joined()
+  }
+
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
   }
 
   /// What becomes of a slash at the URL's end.

@@ -54,6 +54,9 @@ import Testing
     async let two = line.run(timeout: .seconds(150))
     for _ in 0..<kills {
       try await Task.sleep(for: .milliseconds(Int.random(in: 300...900)))
+      // One that is ready: who is ended while it starts is another matter.
+      let socket = user.runtime + "/transferd/transferd.sock"
+      try await eventually("a daemon") { user.daemonPID != nil && isListening(onUnixSocket: socket) }
       if let pid = user.daemonPID { kill(pid, SIGKILL) }
       let left = Set(try user.directory.names(in: "out"))
       for number in 0..<count where !left.contains("\(number).csv") {

@@ -43,14 +43,16 @@ import Testing
     #expect(try UploadTemplate(parsing: "https://h/{relpath}").collection(for: Self.file) == nil)
   }
 
-  @Test("a key gets the facts as they are, also a path with a newline")
+  @Test("a key gets the facts as they are, but for control characters and what stands for them")
   func keys() throws {
     var file = Self.file
     #expect(
       try UploadTemplate(parsing: "{path}:{mtime}").expanded(for: file) == "/srv/out/sub/a b#é.csv:1700000000.005000001"
     )
-    file.path = "/a\nb"
-    #expect(try UploadTemplate(parsing: "x{name}y").expanded(for: file) == "xa\nby")
+    file.path = "/a/b\nc"
+    #expect(try UploadTemplate(parsing: "x{name}y").expanded(for: file) == "xb%0Acy")
+    file.path = "/a/100%0A"
+    #expect(try UploadTemplate(parsing: "{path}").expanded(for: file) == "/a/100%250A")
     #expect(try UploadTemplate(parsing: "plain").isConstant)
   }
 

@@ -55,14 +55,13 @@ struct Add: AsyncParsableCommand {
     let client = try await connection.open()
     // What happens from here on is all that can happen to jobs that do not exist yet.
     let beginning = wait && lines.count > Waiter.describedJobs ? try await client.stats().lastEvent : nil
-    let outcome =
-      urls.count == 1 && input == nil
-      ? try await Submission.one(lines, client) : try await Submission.many(lines, client)
+    let outcome = try await Submission.send(
+      lines, alone: urls.count == 1 && input == nil, from: client, over: connection)
     if wait, !outcome.ids.isEmpty {
       let end = try await Waiter(
         .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
         beginning: outcome.hasExisting ? nil : beginning, tellsEnded: !outcome.hasExisting
-      ).run(from: client, timeout: timeout?.duration)
+      ).run(from: outcome.client, timeout: timeout?.duration)
       if end == .timedOut || outcome.failure == nil, end != .done { throw CommandFailure(end) }
     }
     if let failure = outcome.failure { throw CommandFailure(failure) }

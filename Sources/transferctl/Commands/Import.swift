@@ -30,7 +30,7 @@ struct Import: AsyncParsableCommand {
       return
     }
     try Output.standard.requireOpen()
-    let outcome = try await Submission.many(lines, try await daemon.open())
+    let outcome = try await Submission.send(lines, from: try await daemon.open())
     if let failure = outcome.failure { throw CommandFailure(failure) }
   }
 }

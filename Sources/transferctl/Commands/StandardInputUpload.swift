@@ -43,8 +43,9 @@ struct StandardInputUpload {
       let feed = pending
       // From here on it may be a job's.
       pending = nil
-      let outcome = try await Submission.one(lines, feed?.client ?? client)
-      try await command.finish(outcome, nil, connection, feed?.client ?? client)
+      let outcome = try await Submission.send(
+        lines, alone: true, from: feed?.client ?? client, over: connection)
+      try await command.finish(outcome, nil, connection)
     } catch {
       if let pending { await pending.discard() }
       if error is CancellationError { throw CommandFailure(.interrupted, "interrupted; nothing was added") }

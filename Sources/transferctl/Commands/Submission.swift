@@ -10,37 +10,69 @@ struct Submission {
   private(set) var hasExisting = false
   /// Jobs that were there before and had failed, or were cancelled.
   private(set) var spoiled: [JobID] = []
+  /// The daemon that answered last.
+  private(set) var client: ControlClient
   private var refused = 0
-  private var answered = 0
+  /// Lines of the body, from 1.
+  private var answered: Set<Int> = []
+  /// What is there may be there by our own doing.
+  private var isAgain = false
+  private var comesBack = false
 
-  static func one(_ lines: JobLines, _ client: ControlClient) async throws -> Submission {
-    let (status, answer) = try await client.transport.send(
-      "POST", "/v1/jobs", body: lines.body, contentType: "application/json")
-    guard (200..<300).contains(status) else { throw ControlClient.refusal(status: status, body: answer) }
-    var submission = Submission()
-    try submission.take(try ControlClient.decode(from: answer), lines)
-    try Output.standard.flush()
+  private init(_ client: ControlClient) { self.client = client }
+
+  /// A daemon that goes away meanwhile is waited for, and asked the same again, so often: it may take a while to stop.
+  private static let tries = 20
+
+  /// - Parameters:
+  ///   - isAlone: one job, whose refusal is the command's own.
+  ///   - connection: where every job has a key, to come back to a daemon that was restarted: a key makes it harmless to ask
+  ///     again what may have been carried out.
+  static func send(
+    _ lines: JobLines, alone isAlone: Bool = false, from client: ControlClient, over connection: Connection? = nil
+  ) async throws -> Submission {
+    var submission = Submission(client)
+    submission.comesBack = lines.areKeyed && connection != nil
+    for isLast in Array(repeating: false, count: tries - 1) + [true] {
+      do {
+        if isAlone { try await one(lines, &submission) } else { try await many(lines, &submission) }
+        break
+      } catch ControlError.unreachable(let reason) {
+        guard !isLast, submission.comesBack, let connection else {
+          if isAlone { throw ControlError.unreachable(reason) }
+          throw CommandFailure(.unreachable, "\(reason); \(submission.tally(of: lines))")
+        }
+        submission.isAgain = true
+        submission.client = try await connection.reopen(submission.client.socket)
+      }
+    }
+    if !isAlone, submission.refused > 0 { Notice.say("transferctl: \(submission.tally(of: lines))") }
     return submission
   }
 
-  static func many(_ lines: JobLines, _ client: ControlClient) async throws -> Submission {
-    var submission = Submission()
-    do {
-      try await client.lines(
-        "POST", "/v1/jobs:batch", body: lines.body, contentType: "application/x-ndjson"
-      ) { line in
-        try submission.take(try ControlClient.decode(from: line), lines)
-      } afterChunk: {
-        try Output.standard.flush()
-      }
-    } catch ControlError.unreachable(let reason) {
-      throw CommandFailure(.unreachable, "\(reason); \(submission.tally(of: lines))")
+  private static func one(_ lines: JobLines, _ submission: inout Submission) async throws {
+    let (status, answer) = try await submission.client.transport.send(
+      "POST", "/v1/jobs", body: lines.body, contentType: "application/json")
+    guard (200..<300).contains(status) else {
+      let refusal = ControlClient.refusal(status: status, body: answer)
+      guard let problem = refusal as? Problem, problem.code == .unavailable, submission.comesBack else { throw refusal }
+      throw ControlError.unreachable(problem.detail)
     }
-    guard submission.answered == lines.count else {
-      throw CommandFailure(.unreachable, "the daemon's answer was cut off; \(submission.tally(of: lines))")
+    try submission.take(try ControlClient.decode(from: answer), lines)
+    try Output.standard.flush()
+  }
+
+  private static func many(_ lines: JobLines, _ submission: inout Submission) async throws {
+    try await submission.client.lines(
+      "POST", "/v1/jobs:batch", body: lines.body, contentType: "application/x-ndjson"
+    ) { line in
+      try submission.take(try ControlClient.decode(from: line), lines)
+    } afterChunk: {
+      try Output.standard.flush()
     }
-    if submission.refused > 0 { Notice.say("transferctl: \(submission.tally(of: lines))") }
-    return submission
+    guard submission.answered.count == lines.count else {
+      throw ControlError.unreachable("the daemon's answer was cut off")
+    }
   }
 
   /// `added 3 of 5 jobs; 2 refused`
@@ -49,7 +81,9 @@ struct Submission {
   }
 
   private mutating func take(_ result: AddResult, _ lines: JobLines) throws {
-    answered += 1
+    // A daemon that stops takes no more: the next one is asked.
+    if let problem = result.error, problem.code == .unavailable, comesBack { return }
+    guard answered.insert(result.line ?? answered.count + 1).inserted else { return }
     let origin = result.line.flatMap { lines.origins.indices.contains($0 - 1) ? lines.origins[$0 - 1] : nil }
     if let problem = result.error {
       refused += 1
@@ -61,7 +95,7 @@ struct Submission {
       if result.existing == true {
         hasExisting = true
         let state = result.state.map { ", and is \($0.rawValue)" } ?? ""
-        Notice.say("job \(id) was added before with this key\(state)")
+        if !isAgain { Notice.say("job \(id) was added before with this key\(state)") }
         if result.state == .failed || result.state == .cancelled { spoiled.append(id) }
       }
       if let warning = result.warning { Notice.say(warning) }

@@ -86,10 +86,9 @@ struct Upload: AsyncParsableCommand {
     // What happens from here on is all that can happen to jobs that do not exist yet; what becomes of their files is asked for.
     let isTold = wait && lines.count > Waiter.describedJobs && plan.options.onSuccess == .keep && manifest == nil
     let beginning = isTold ? try await client.stats().lastEvent : nil
-    let outcome =
-      lines.count == 1 && paths.count == 1
-      ? try await Submission.one(lines, client) : try await Submission.many(lines, client)
-    try await finish(outcome, lines.faults.first?.status, connection, client, beginning: beginning)
+    let outcome = try await Submission.send(
+      lines, alone: lines.count == 1 && paths.count == 1, from: client, over: connection)
+    try await finish(outcome, lines.faults.first?.status, connection, beginning: beginning)
   }
 
   private func lines(_ plan: UploadPlan, _ resolver: PathResolver) throws -> JobLines {
@@ -110,11 +109,10 @@ struct Upload: AsyncParsableCommand {
 
   /// - Parameter fault: of files that could not be added.
   func finish(
-    _ outcome: Submission, _ fault: ExitStatus?, _ connection: Connection, _ client: ControlClient,
-    beginning: Int64? = nil
+    _ outcome: Submission, _ fault: ExitStatus?, _ connection: Connection, beginning: Int64? = nil
   ) async throws {
     if retryFailed, !outcome.spoiled.isEmpty {
-      let retried = try await client.apply(.retry, to: .ids(SelectorOptions.unique(outcome.spoiled)))
+      let retried = try await outcome.client.apply(.retry, to: .ids(SelectorOptions.unique(outcome.spoiled)))
       for line in VerbRun.lines(.retry, retried) { Notice.say(line) }
     }
     let failure = fault ?? outcome.failure
@@ -122,7 +120,7 @@ struct Upload: AsyncParsableCommand {
       let end = try await Waiter(
         .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
         beginning: outcome.hasExisting ? nil : beginning, tellsEnded: !outcome.hasExisting
-      ).run(from: client, timeout: timeout?.duration)
+      ).run(from: outcome.client, timeout: timeout?.duration)
       if end == .timedOut || failure == nil, end != .done { throw CommandFailure(end) }
     }
     if let failure { throw CommandFailure(failure) }

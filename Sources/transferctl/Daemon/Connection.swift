@@ -58,12 +58,20 @@ struct Connection: Sendable {
     let clock = ContinuousClock()
     let begin = clock.now
     let client = client(socket)
+    var starts = 0
     while clock.now - begin < limit {
       try await Task.sleep(for: .milliseconds(250))
       if try await probe(client) == .alive { return client }
       let isOwn = socket == locations.socket && !locations.isSocketExplicit
       // Somebody else (systemd) may be about to bring it back.
-      if isOwn, mayStart, clock.now - begin > .seconds(2) { return try await start() }
+      guard isOwn, mayStart, clock.now - begin > .seconds(2) else { continue }
+      starts += 1
+      do {
+        return try await start()
+      } catch  where starts < 3 {
+        // Whatever ended the one before may have ended this one too.
+        continue
+      }
     }
     throw CommandFailure(
       .unreachable, "lost transferd on \(socket); it did not come back; the jobs stay stored")

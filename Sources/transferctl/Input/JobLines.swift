@@ -33,6 +33,8 @@ struct JobLines: Sendable {
   /// NDJSON of `NewJob`.
   private(set) var body = Data()
   private(set) var origins: [Origin] = []
+  /// Every job has a key: all of them may be added again, and are there once.
+  private(set) var areKeyed = true
   private(set) var faults: [Fault] = []
   /// Exported jobs that were completed, failed or cancelled.
   private(set) var skippedFinal = 0
@@ -96,6 +98,7 @@ struct JobLines: Sendable {
       body.append(try encoder.encode(job))
       body.append(UInt8(ascii: "\n"))
       origins.append(origin)
+      if job.key == nil { areKeyed = false }
     } catch {
       let failure = CommandFailure(error) ?? CommandFailure(.usage, WireCoding.explain(error))
       faults.append(

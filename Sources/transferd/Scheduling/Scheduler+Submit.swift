@@ -14,9 +14,7 @@ extension Scheduler {
     var positions: [Int] = []
     for (index, job) in jobs.enumerated() {
       do throws(Problem) {
-        var spec = try validation.spec(try job.get())
-        if let token = spec.spool { spec.source = try await commitSpool(token) }
-        specs.append(spec)
+        specs.append(try validation.spec(try job.get()))
         positions.append(index)
         results.append(.failure(Problem(.internal, "not stored")))
       } catch {
@@ -37,7 +35,9 @@ extension Scheduler {
       do throws(Problem) {
         switch spec.kind {
         case .download: try destinations.check(spec)
-        case .upload: try sourceCheck.check(spec)
+        case .upload:
+          if let token = spec.spool { specs[index].source = try await commitSpool(token) }
+          try sourceCheck.check(specs[index])
         }
         fresh.append(index)
       } catch {
