@@ -147,6 +147,8 @@ import Testing
     try await command.waitForOutput("\n")
     command.kill(SIGKILL)
     let printed = try await command.result().lines.filter { Int64($0) != nil }
+    // Groups of lines that were on their way may still be stored.
+    try await daemon.waitUntilQuiet()
     let stored = try await daemon.storedIDs()
     // The last line may be cut.
     #expect(stored.isSuperset(of: printed.dropLast()) && !printed.isEmpty)

@@ -88,12 +88,12 @@ enum RedirectRule {
     do {
       target = try request.url.resolving(location)
     } catch .unsupportedScheme(let scheme) {
-      throw .redirect(.refused(to: "\(scheme):…", reason: "only http and https are followed"))
+      throw .redirect(.unsupportedScheme(scheme))
     } catch {
       throw .redirect(.refused(to: "an unreadable address", reason: "\(error)"))
     }
     guard target.isHTTP else {
-      throw .redirect(.refused(to: "\(target.scheme):…", reason: "only http and https are followed"))
+      throw .redirect(.unsupportedScheme(target.scheme))
     }
     if request.url.scheme == "https", target.scheme != "https" {
       throw .redirect(.refused(to: target.origin, reason: "it would leave https"))

@@ -90,6 +90,8 @@ public enum TransferError: Error, Sendable {
     case refused(to: String, reason: String)
     /// The status says that there is another place, and the answer not which.
     case missingLocation(status: Int)
+    /// To something else than http and https.
+    case unsupportedScheme(String)
     /// Followed as the status says, the upload would become a GET without its body.
     case dropsBody(status: Int, to: String)
   }
@@ -280,6 +282,7 @@ extension TransferError.RedirectFailure: CustomStringConvertible {
     switch self {
     case .tooMany(let limit): "more than \(limit) redirects"
     case .refused(let target, let reason): "the redirect to \(target) is refused: \(reason)"
+    case .unsupportedScheme(let scheme): "the redirect to \(scheme):… is refused: only http and https are followed"
     case .missingLocation(let status): "the server answered \(status) without saying where to go"
     case .dropsBody(let status, let target):
       "the redirect (\(status)) to \(target) would drop the body that is sent; only 307 and 308 are followed with it"

@@ -30,7 +30,13 @@ struct DaemonCommand: AsyncParsableCommand {
 
     func run() async throws {
       let connection = try daemon.connection()
-      guard let client = try await connection.find() else { return Notice.say("transferd is not running") }
+      guard let client = try await connection.find() else {
+        // To stop what does not run is no failure, but for who named a daemon that is not there: the contract's 3.
+        guard !connection.locations.isSocketExplicit, connection.mayStart else {
+          throw CommandFailure(.unreachable, "transferd is not running")
+        }
+        return Notice.say("transferd is not running")
+      }
       var pid: Int32?
       do {
         pid = try await client.stats().pid

@@ -9,16 +9,14 @@ final class ClientCourtesyHandler: ChannelDuplexHandler, RemovableChannelHandler
   typealias OutboundIn = HTTPServerResponsePart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Requests whose answers have not been written: an interim answer must not get into another's way.
-  private var unanswered = 0
+  /// Requests whose answers have not been written, and whether each waits to be told to go on: an interim answer must not
+  /// get into the way of the answer before.
+  private var unanswered = CircularBuffer<Bool>()
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(var head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
-    unanswered += 1
-    if unanswered == 1, head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-      let go = HTTPResponseHead(version: .http1_1, status: .continue)
-      context.writeAndFlush(wrapOutboundOut(.head(go)), promise: nil)
-    }
+    unanswered.append(head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" })
+    if unanswered.count == 1 { tellToGoOn(context) }
     if head.version.major == 1, head.version.minor == 0, !head.isKeepAlive {
       head.headers.replaceOrAdd(name: "Connection", value: "close")
     }
@@ -26,8 +24,16 @@ final class ClientCourtesyHandler: ChannelDuplexHandler, RemovableChannelHandler
   }
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .end = unwrapOutboundIn(data) { unanswered = max(0, unanswered - 1) }
+    guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
     context.write(data, promise: promise)
+    _ = unanswered.popFirst()
+    tellToGoOn(context)
+  }
+
+  private func tellToGoOn(_ context: ChannelHandlerContext) {
+    guard unanswered.first == true else { return }
+    let head = HTTPResponseHead(version: .http1_1, status: .continue)
+    context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
   }
 }
 

@@ -26,7 +26,7 @@ extension JobFailure {
   private static func code(of error: TransferError) -> Code {
     switch error {
     case .invalidURL, .hook, .transport, .parameters, .multipart, .serialization, .body, .invalidResumeData: .internal
-    case .unsupportedScheme: .unsupportedProtocol
+    case .unsupportedScheme, .redirect(.unsupportedScheme): .unsupportedProtocol
     case .cancelled: .cancelled
     case .connection(let failure): code(of: failure)
     case .response(let failure): code(of: failure)

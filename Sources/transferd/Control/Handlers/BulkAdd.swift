@@ -13,41 +13,50 @@ extension Handlers {
     return Response(
       status: .ok, headers: [.contentType: "application/x-ndjson"],
       body: .init { writer in
-        let answers = AnswerQueue()
+        let lines = BoundedQueue<BulkIntake.Line>(limit: BulkIntake.maximumLineBytes) { $0.weight }
+        let answers = BoundedQueue<ByteBuffer>(limit: maximumAnswerBytes) { $0.readableBytes }
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask {
+            do {
+              try await read(body, into: lines)
+            } catch {
+              // Cut off: nobody hears what becomes of the lines that are not stored yet.
+              lines.abandon()
+              throw error
+            }
+          }
+          group.addTask {
             defer { answers.finish() }
-            try await take(body, daemon, caller, answers)
+            while case let taken = await lines.next(upTo: BulkIntake.groupSize), !taken.isEmpty {
+              try await answers.append(CollectionOfOne(try await answer(taken, daemon, caller)))
+            }
           }
           do {
-            while let piece = await answers.next() { try await writer.write(piece) }
+            while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
+            // Empty, but for a group that could not be answered: then nobody takes lines any more.
+            lines.abandon()
+            try await group.waitForAll()
           } catch {
+            lines.abandon()
             answers.abandon()
             throw error
           }
-          try await group.waitForAll()
         }
         try await writer.finish(nil)
       })
   }
 
-  private static func take(
-    _ body: RequestBody, _ daemon: DaemonFace, _ caller: Caller, _ answers: AnswerQueue
-  ) async throws {
+  /// The answers to some 300,000 lines.
+  private static let maximumAnswerBytes = 8 << 20
+
+  private static func read(_ body: RequestBody, into lines: BoundedQueue<BulkIntake.Line>) async throws {
     var intake = BulkIntake()
-    do {
-      for try await buffer in body {
-        intake.take(buffer)
-        while let group = intake.nextGroup(isFinal: false) {
-          try await answers.append(try await answer(group, daemon, caller))
-        }
-      }
-      while let group = intake.nextGroup(isFinal: true) {
-        try await answers.append(try await answer(group, daemon, caller))
-      }
-    } catch let problem as Problem {
-      try await answers.append(ByteBuffer(data: try Reply.line(AddResult(line: intake.lineNumber, error: problem))))
+    for try await buffer in body {
+      intake.take(buffer)
+      while let group = intake.nextGroup(isFinal: false) { try await lines.append(group) }
     }
+    while let group = intake.nextGroup(isFinal: true) { try await lines.append(group) }
+    lines.finish()
   }
 
   private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws
@@ -72,6 +81,8 @@ struct BulkIntake {
   struct Line: Sendable {
     var number: Int
     var job: Result<NewJob, Problem>
+    /// About the bytes it holds.
+    var weight = 256
   }
 
   static let maximumLineBytes = 1 << 20
@@ -134,7 +145,8 @@ struct BulkIntake {
       return reject()
     }
     do {
-      lines.append(Line(number: lineNumber, job: .success(try decoder.decode(NewJob.self, from: data))))
+      let job = try decoder.decode(NewJob.self, from: data)
+      lines.append(Line(number: lineNumber, job: .success(job), weight: 256 + data.count))
     } catch {
       lines.append(Line(number: lineNumber, job: .failure(Problem(.invalid, WireCoding.explain(error)))))
     }
