@@ -15,7 +15,7 @@ import Testing
     configuration.allowsFileURLs = true
     let room = try DownloadRoom(Session(configuration: configuration), keeping: [server])
     let download = try await room.download(server).response()
-    guard case .redirect(.refused)? = download.error else {
+    guard case .redirect(.unsupportedScheme)? = download.error else {
       Issue.record("\(String(describing: download.error))")
       return
     }
