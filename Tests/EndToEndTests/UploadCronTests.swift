@@ -50,13 +50,21 @@ import Testing
     ])
     launch.input = Data((0..<count).map { "\(out)/\($0).csv\0" }.joined().utf8)
     let line = launch
-    async let one = line.run(timeout: .seconds(150))
-    async let two = line.run(timeout: .seconds(150))
+    let ended = Watched(0)
+    let run: @Sendable () async throws -> ChildProcess.Result = {
+      defer { ended.mutate { $0 += 1 } }
+      return try await line.run(timeout: .seconds(150))
+    }
+    async let one = run()
+    async let two = run()
     for _ in 0..<kills {
-      try await Task.sleep(for: .milliseconds(Int.random(in: 300...900)))
       // One that is ready: who is ended while it starts is another matter.
       let socket = user.runtime + "/transferd/transferd.sock"
-      try await eventually("a daemon") { user.daemonPID != nil && isListening(onUnixSocket: socket) }
+      try await eventually("a daemon") {
+        ended.value == 2 || user.daemonPID != nil && isListening(onUnixSocket: socket)
+      }
+      try await Task.sleep(for: .milliseconds(Int.random(in: 500...1200)))
+      if ended.value == 2 { break }
       if let pid = user.daemonPID { kill(pid, SIGKILL) }
       let left = Set(try user.directory.names(in: "out"))
       for number in 0..<count where !left.contains("\(number).csv") {
@@ -64,6 +72,8 @@ import Testing
       }
     }
     for result in [try await one, try await two] { #expect(result.status == 0, "\(result.stderr)") }
+    // Whoever comes next has a daemon that finishes what the last one left.
+    _ = try await user.ctl("status")
     try await eventually("the files to be gone") { try user.directory.names(in: "out").isEmpty }
     for (number, payload) in payloads.enumerated() {
       #expect(try sha256(ofFile: nginx.root + "/in/\(number).csv") == payload.sha256)

@@ -42,6 +42,8 @@ final class S3Client: Sendable {
     var headers: HTTPFields = [:]
     /// Whether the user's own fields belong to it: to the request that makes the object, not to parts and lists.
     var isMaking = false
+    /// So many run at once, and share the job's rate limit.
+    var share = 1
     /// libcurl must not send it twice: a second upload would be billed for ever.
     var isOnce = false
     var payload = AWSSignature.Payload.empty
@@ -58,6 +60,7 @@ final class S3Client: Sendable {
       let known = settings.withLock { $0 }
       var request = base
       request.method = call.method
+      if call.share > 1 { request.limitRate = base.limitRate.map { max(1, $0 / Int64(call.share)) } }
       request.url = try S3Object(target, known, options.addressing).url(call.query)
       request.headers = HTTPFields(
         base.headers.filter { field in

@@ -29,6 +29,9 @@ struct S3Parts: Sendable {
     return (size + unit - 1) / unit * unit
   }
 
+  /// Parts that are sent at once.
+  private var width: Int { max(1, min(options.parallelParts, 64)) }
+
   private func range(_ number: Int, _ progress: S3Progress) -> Range<Int64> {
     let start = Int64(number - 1) * progress.partSize
     return start..<min(start + progress.partSize, attempt.source.size)
@@ -77,7 +80,6 @@ struct S3Parts: Sendable {
   func send(_ progress: S3Progress, _ stored: [Int: Part]) async throws(TransferError) -> [Part] {
     var missing = (1...count(progress)).filter { stored[$0] == nil }[...]
     var parts = stored
-    let width = max(1, min(options.parallelParts, 64))
     let failure = await withTaskGroup(of: Result<Part, TransferError>.self) { group -> TransferError? in
       var first: TransferError?
       for _ in 0..<width {
@@ -142,7 +144,7 @@ struct S3Parts: Sendable {
     let answer = try await client.send(
       .init(
         method: .put, query: [("partNumber", String(number)), ("uploadId", progress.uploadID)], headers: headers,
-        payload: .sha256(digest.hex)
+        share: min(width, count(progress)), payload: .sha256(digest.hex)
       ) { body })
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
     guard let head = answer.head, let etag = head.headers[.eTag], !etag.isEmpty else {

@@ -26,25 +26,31 @@ struct StandardInputUpload {
     try Output.standard.requireOpen()
     let connection = try command.daemon.connection()
     let client = try await connection.open()
-    let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
-    var pending: SpoolFeed? = SpoolFeed(client: client, connection: connection, token: spool.token)
+    var pending: SpoolFeed?
     do {
       // Half a dump is of no use, and may be large: it does not stay.
-      let (bytes, fed) = try await Interrupt.whileDeferred { [feed = pending] in
-        var feed = feed
-        return (try await feed?.fill(pieces: Self.pieceBytes) ?? 0, feed)
+      let (bytes, feed) = try await Interrupt.whileDeferred { [name] in
+        let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
+        var feed = SpoolFeed(client: client, connection: connection, token: spool.token)
+        do {
+          let bytes = try await feed.fill(pieces: Self.pieceBytes)
+          try Interrupt.check()
+          return (bytes, feed)
+        } catch {
+          await feed.discard()
+          throw error
+        }
       }
-      pending = fed
+      pending = feed
       var job = try plan.job(for: file(bytes: bytes))
       job.source = ""
-      job.spool = spool.token
+      job.spool = feed.token
       var lines = JobLines()
       lines.take(.path(name)) { _ in job }
-      let feed = pending
       // From here on it may be a job's.
       pending = nil
       let outcome = try await Submission.send(
-        lines, alone: true, from: feed?.client ?? client, over: connection)
+        lines, alone: true, from: feed.client, over: connection)
       try await command.finish(outcome, nil, connection)
     } catch {
       if let pending { await pending.discard() }
