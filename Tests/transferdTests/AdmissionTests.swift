@@ -7,12 +7,13 @@ import TransferAPI
 @Suite struct AdmissionTests {
   private let admission = Admission(maxActive: 4, maxPerOrigin: 2)
 
-  private func window(_ origins: String...) -> [Candidate] {
-    origins.enumerated().map { Candidate(id: JobID(Int64($0.offset + 1)), origin: $0.element, priority: 0) }
+  private func window(_ origins: String...) -> CandidateWindow {
+    CandidateWindow(
+      origins.enumerated().map { Candidate(id: JobID(Int64($0.offset + 1)), origin: $0.element, priority: 0) })
   }
 
   private func pick(
-    _ window: inout [Candidate], _ load: Admission.Load = .init(), capacity: (String) -> Int = { _ in .max }
+    _ window: inout CandidateWindow, _ load: Admission.Load = .init(), capacity: (String) -> Int = { _ in .max }
   )
     -> [Int64]
   {
@@ -23,7 +24,7 @@ import TransferAPI
   func limits() {
     var waiting = window("a", "a", "a", "b", "c", "d")
     #expect(pick(&waiting) == [1, 2, 4, 5])
-    #expect(waiting.map(\.id.rawValue) == [3, 6])
+    #expect(waiting.candidates.map(\.id.rawValue) == [3, 6])
   }
 
   @Test("what is under way counts")
@@ -67,5 +68,69 @@ import TransferAPI
     load.add("b")
     #expect(admission.saturated(load, capacity: { _ in .max }) == ["a"])
     #expect(admission.saturated(load, capacity: { _ in 1 }) == ["a", "b"])
+  }
+
+  @Test("picks what the plain rule picks, whatever waits")
+  func random() {
+    var generator = SplitMix(seed: 7)
+    for round in 0..<500 {
+      let origins = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
+        String(Int.random(in: 0..<5, using: &generator))
+      }
+      let admission = Admission(
+        maxActive: .random(in: 1...12, using: &generator), maxPerOrigin: .random(in: 1...5, using: &generator))
+      let closed = String(Int.random(in: 0..<8, using: &generator))
+      var load = Admission.Load()
+      for _ in 0..<Int.random(in: 0...8, using: &generator) {
+        load.add(String(Int.random(in: 0..<5, using: &generator)))
+      }
+      let waiting = origins.enumerated().map {
+        Candidate(id: JobID(Int64($0.offset)), origin: $0.element, priority: .random(in: 0...2, using: &generator))
+      }
+      let ordered = waiting.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+      var (expected, rest, total, perOrigin) = ([JobID](), [JobID](), load.total, load.perOrigin)
+      for candidate in ordered {
+        let has = perOrigin[candidate.origin, default: 0]
+        if total < admission.maxActive, has < admission.maxPerOrigin, candidate.origin != closed {
+          expected.append(candidate.id)
+          total += 1
+          perOrigin[candidate.origin] = has + 1
+        } else {
+          rest.append(candidate.id)
+        }
+      }
+      var window = CandidateWindow(waiting)
+      let picked = admission.pick(from: &window, load: load, capacity: { $0 == closed ? 0 : .max })
+      #expect(picked == expected && window.candidates.map(\.id) == rest, "round \(round)")
+    }
+  }
+
+  @Test("a turn with nothing to give asks about nobody, however many wait")
+  func cost() {
+    var load = Admission.Load()
+    for _ in 0..<2 { load.add("a") }
+    var waiting = CandidateWindow((1...500).map { Candidate(id: JobID($0), origin: "a", priority: 0) })
+    var questions = 0
+    #expect(
+      admission.pick(
+        from: &waiting, load: load,
+        capacity: { _ in
+          questions += 1; return .max
+        }
+      ).isEmpty)
+    #expect(questions <= 2)
+  }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
   }
 }

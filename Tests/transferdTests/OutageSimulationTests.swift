@@ -34,8 +34,9 @@ import TransferEngine
     /// - Returns: attempts that were made.
     mutating func second(isReachable: Bool) -> Int {
       defer { now = now.addingTimeInterval(1) }
-      var window: [Candidate] = jobs.indices.filter { !jobs[$0].isDone && !jobs[$0].hasFailed && jobs[$0].due <= now }
-        .map { Candidate(id: JobID(Int64($0)), origin: Self.origin, priority: 0) }
+      var window = CandidateWindow(
+        jobs.indices.filter { !jobs[$0].isDone && !jobs[$0].hasFailed && jobs[$0].due <= now }
+          .map { Candidate(id: JobID(Int64($0)), origin: Self.origin, priority: 0) })
       guard !governor.isBlocked(Self.origin, now: now) else { return 0 }
       let capacity = governor.capacity(of: Self.origin, now: now)
       let picked = admission.pick(

@@ -31,24 +31,23 @@ struct Admission: Equatable, Sendable {
   ///   - lastProbes: of each origin that is only probed, the job that has done so last. The next one by id does it now: in
   ///     an outage the tries of all are spent evenly, not those of the first few.
   func pick(
-    from window: inout [Candidate], load: Load, capacity: (String) -> Int, lastProbes: [String: JobID] = [:]
+    from window: inout CandidateWindow, load: Load, capacity: (String) -> Int, lastProbes: [String: JobID] = [:]
   ) -> [JobID] {
+    guard load.total < maxActive else { return [] }
     var load = load
     let turns = lastProbes.reduce(into: [String: JobID]()) { turns, probe in
-      let ids = window.lazy.filter { $0.origin == probe.key }.map(\.id)
+      let ids = window.ids(of: probe.key)
       turns[probe.key] = ids.filter { $0 > probe.value }.min() ?? ids.min()
     }
-    var picked: [JobID] = []
-    window.removeAll { candidate in
-      guard load.total < maxActive else { return false }
-      if let turn = turns[candidate.origin], turn != candidate.id { return false }
+    let picked = window.take(saturated(load, capacity: capacity)) { candidate in
+      guard load.total < maxActive else { return .end }
+      if let turn = turns[candidate.origin], turn != candidate.id { return .leave }
       let limit = min(maxPerOrigin, capacity(candidate.origin))
-      guard load.perOrigin[candidate.origin, default: 0] < limit else { return false }
+      guard load.perOrigin[candidate.origin, default: 0] < limit else { return .originIsFull }
       load.add(candidate.origin)
-      picked.append(candidate.id)
-      return true
+      return .take
     }
-    return picked
+    return picked.map(\.id)
   }
 
   /// Origins that can take no more.

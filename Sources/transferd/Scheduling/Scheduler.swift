@@ -45,7 +45,7 @@ actor Scheduler {
 
   var active: [JobID: Active] = [:]
   private var load = Admission.Load()
-  private var window: [Candidate] = []
+  private var window = CandidateWindow()
   /// Something may be waiting that the window does not show.
   var isWindowStale = true
   /// The origins beside which nothing is waiting, as last seen.
@@ -156,11 +156,11 @@ actor Scheduler {
     if picked.isEmpty {
       let excluded = limits.admission.saturated(load, capacity: capacity).union(governor.blocked(now: now))
       guard isWindowStale || barren != excluded else { return [] }
-      if isWindowStale { window = [] }
+      if isWindowStale { window = CandidateWindow() }
       isWindowStale = false
       let found = try await store.candidates(now: now, excludingOrigins: excluded, limit: Self.windowSize)
       barren = found.isEmpty ? excluded : nil
-      window = (window + found).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+      window.add(found)
       try await planAlarm()
       picked = limits.admission.pick(
         from: &window, load: load, capacity: capacity, lastProbes: probes)
