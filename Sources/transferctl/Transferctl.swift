@@ -24,7 +24,7 @@ struct Transferctl: AsyncParsableCommand {
     let status: Int32
     do {
       try requireUTF8Arguments()
-      var command = try parseAsRoot()
+      var command = try parseAsRoot(LeadingOptions.moved(Array(CommandLine.arguments.dropFirst())))
       Interrupt.install()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
