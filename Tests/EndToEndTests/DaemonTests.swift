@@ -47,7 +47,7 @@ import Testing
     let user = try FreshUser()
     let commands = [
       ["status"], ["add", "http://h/x", "-d", user.downloads], ["wait", "1"], ["pause", "--all"],
-      ["batch", "ls"], ["export"],
+      ["batch", "ls"], ["export"], ["daemon", "stop"], ["daemon", "status"],
     ]
     for command in commands {
       let ways: [([String], [String: String])] = [
