@@ -11,7 +11,15 @@
 #include <unistd.h>
 
 int linux_netlink_open(void) {
-  return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  if (descriptor < 0) return -1;
+  // Without an address of its own (0: the kernel chooses one) a socket is not told the kernel's news.
+  struct sockaddr_nl own = {.nl_family = AF_NETLINK};
+  if (bind(descriptor, (struct sockaddr *)&own, sizeof own) == 0) return descriptor;
+  int error = errno;
+  close(descriptor);
+  errno = error;
+  return -1;
 }
 
 int linux_netlink_watch(int descriptor, int is_watching) {

@@ -174,6 +174,10 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
       try await Task.sleep(for: .milliseconds(500))
     }
     #expect(manager.questionCount == questions)
+    // A question is not news.
+    for _ in 0..<100 { #expect(manager.status == .notReachable) }
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(manager.questionCount == questions + 100)
     _ = network
   }
 

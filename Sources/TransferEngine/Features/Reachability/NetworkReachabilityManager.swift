@@ -5,7 +5,7 @@ import Synchronization
 /// Says whether there is a way to the network or to a host, and tells when that changes. From the kernel's own routing
 /// decisions (rtnetlink(7)): whether somebody answers at the end of the way is another question.
 ///
-/// One descriptor; nothing runs while nothing changes. Changes are told as soon as the kernel tells them, a flood of them at
+/// Two descriptors; nothing runs while nothing changes. Changes are told as soon as the kernel tells them, a flood of them at
 /// most ten times a second.
 public final class NetworkReachabilityManager: Sendable {
   /// Called with each status that differs from the one before; the first one at once.
@@ -15,8 +15,10 @@ public final class NetworkReachabilityManager: Sendable {
   public static let `default` = NetworkReachabilityManager()
 
   private let target: ReachabilityTarget
-  private let socket: NetlinkSocket
-  /// Where the socket is used.
+  /// Apart from the news: an answer on the watched socket would be news itself, and bring the next question about.
+  private let questions: NetlinkSocket
+  private let news: NetlinkSocket
+  /// Where the sockets are used.
   private let queue = DispatchQueue(label: "TransferEngine.reachability", qos: .utility)
   private let state = Mutex(State())
 
@@ -46,8 +48,8 @@ public final class NetworkReachabilityManager: Sendable {
   public convenience init?(host: String) { self.init(target: .host(host)) }
 
   private init?(target: ReachabilityTarget) {
-    guard let socket = NetlinkSocket() else { return nil }
-    self.socket = socket
+    guard let questions = NetlinkSocket(), let news = NetlinkSocket() else { return nil }
+    (self.questions, self.news) = (questions, news)
     self.target = target
   }
 
@@ -73,7 +75,7 @@ public final class NetworkReachabilityManager: Sendable {
     state.withLock { $0.questions += 1 }
     var paths: [NetworkPath] = []
     for address in target.addresses() {
-      guard let path = socket.path(to: address) else { return .unknown }
+      guard let path = questions.path(to: address) else { return .unknown }
       paths.append(path)
     }
     return NetworkReachabilityStatus(paths)
@@ -140,11 +142,11 @@ public final class NetworkReachabilityManager: Sendable {
 
   private func startSource() -> Bool {
     if state.withLock({ $0.source != nil }) { return true }
-    guard socket.setWatching(true) else { return false }
-    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: queue)
+    guard news.setWatching(true) else { return false }
+    let source = DispatchSource.makeReadSource(fileDescriptor: news.descriptor, queue: queue)
     source.setEventHandler { [weak self] in self?.didReceiveNews() }
     // It holds the descriptor open until libdispatch is done with it.
-    source.setCancelHandler { [socket] in _ = socket }
+    source.setCancelHandler { [news] in _ = news }
     let kept = Source(source: source)
     state.withLock { $0.source = kept }
     source.activate()
@@ -162,12 +164,12 @@ public final class NetworkReachabilityManager: Sendable {
     }
     guard let unused else { return }
     unused.source.cancel()
-    _ = socket.setWatching(false)
-    socket.drain()
+    _ = news.setWatching(false)
+    news.drain()
   }
 
   private func didReceiveNews() {
-    socket.drain()
+    news.drain()
     let isFirst = state.withLock { state in
       defer { state.isDue = true }
       return !state.isDue
@@ -183,14 +185,8 @@ public final class NetworkReachabilityManager: Sendable {
     update()
   }
 
-  /// In a flood of news the kernel's answer may be lost (`ENOBUFS`, netlink(7)): it is asked again for a while before
-  /// anybody is told that nobody knows.
-  private func update(triesLeft: Int = 10) {
+  private func update() {
     let status = current()
-    guard status != .unknown || triesLeft == 0 else {
-      queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.update(triesLeft: triesLeft - 1) }
-      return
-    }
     let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
       guard state.source != nil, state.status != status else { return [] }
       state.status = status
