@@ -89,10 +89,13 @@ import Testing
     let server = try await SSHServer()
     let room = try UploadRoom(size: 32 << 20)
     let journal = UploadRecorder()
+    // Slow enough that the last of them cannot arrive whole before it is told to end.
+    var slow = try ssh(room, server, "sftp", "k.bin")
+    slow.request.limitRate = 16 << 20
     for number in 1...10 {
       let reached = Gate()
       let request = Session().upload(
-        try ssh(room, server, "sftp", "k.bin"), resumingWith: journal.last?.encoded(), journal: journal)
+        slow, resumingWith: journal.last?.encoded(), journal: journal)
       request.uploadProgress { if $0.sent >= Int64(number) * 2 << 20 { reached.open() } }
       request.resume()
       try await reached.wait()
