@@ -58,9 +58,9 @@ uploads() {
       curl) turn "$2/$1" curl -q -Z --parallel-max 16 -K "$work/curl-uploads" ;;
       transferd)
         start_daemon "${places[-1]}/state" --max-active 16 --max-per-origin 16
-        turn "$2/$1" transferctl upload --recursive "$www/small" --to "$target" --protocol plain --wait
+        turn "$2/$1" transferctl upload --recursive "$www/small" --root "$www/small" --to "$target" --protocol plain --wait
         ;;
-      rclone)
+      rclone) # waits 10 ms between two requests to a WebDAV server, of which each file takes two
         turn "$2/$1" rclone --config /dev/null -q copy --transfers 16 --checkers 16 --no-traverse --no-check-dest \
           --size-only "$www/small" ":webdav,url='$target',vendor=other:"
         ;;

@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.."
 . scripts/bench-uploads.sh
 repository=$PWD
 
-rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-180}
+rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
 all=(large small idle engine memory upload uploads s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
