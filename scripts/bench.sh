@@ -13,7 +13,7 @@
 #   ROUNDS=5           rounds; in each every tool has one turn, medians are shown
 #   LARGE_MIB=2048     size of the large file
 #   FILES=10000        how many small files of 4 KiB
-#   LIMIT=180          seconds that one turn may take
+#   LIMIT=300          seconds that one turn may take
 #
 # CPU is user + system time of all client processes; for transferd that is daemon and transferctl. transferd calls a
 # job completed only when fsync(2) has made file, name and job durable; its peers promise nothing of the kind. So a disk

@@ -91,7 +91,10 @@ final class Transfer {
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
       // HTTP/2 uploads spin in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      if request.upload != nil { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize) }
+      // Fewer reads and writes of what is large; the default, 64 KiB, holds what is small.
+      if request.limitRate != nil || (reader?.size ?? 0) > 1 << 16 {
+        handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize)
+      }
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
       receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
       handle.set(CURLOPT_READDATA, context)
