@@ -1,6 +1,5 @@
 import Dispatch
 import GRDB
-import Glibc
 import Synchronization
 import TransferAPI
 
@@ -13,7 +12,6 @@ import TransferAPI
 final class WriteQueue: Sendable {
   /// How much work one transaction takes up, in rows or so: about 10 ms.
   static let groupWeight = 1000
-  static let gatheringMicroseconds: UInt32 = 1000
 
   private let pool: DatabasePool
   private let path: String
@@ -104,14 +102,10 @@ final class WriteQueue: Sendable {
     if !isAccepted { operation.refuse(.closed) }
   }
 
-  /// On the writing thread: one transaction after the other, until nobody waits. Where several wait at a time, more are on
-  /// their way: they are waited for a moment, for a transaction costs as much as several operations. An operation that
-  /// comes alone is never kept waiting.
+  /// On the writing thread: one transaction after the other, until nobody waits. To wait a moment for more to come was
+  /// measured, and costs more than the transactions that it saves.
   private func write(_ db: Database) {
-    while let group = nextGroup() {
-      commit(group, db)
-      if group.count > 1 { usleep(Self.gatheringMicroseconds) }
-    }
+    while let group = nextGroup() { commit(group, db) }
   }
 
   private func nextGroup() -> [Operation]? {
