@@ -296,7 +296,7 @@ switches() { # THREAD COUNT of voluntary ones so far
 }
 idle_line() { # WHAT
   local before after
-  sleep 5
+  sleep 15 # rates are worked out for ten seconds after the last byte
   before=$(switches)
   sleep 10
   after=$(switches)
