@@ -60,7 +60,7 @@ final class Transfer {
     handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     try configureProxy()
-    handle.set(CURLOPT_BUFFERSIZE, request.bufferSize)
+    handle.set(CURLOPT_BUFFERSIZE, min(request.bufferSize, receiver.bufferSize))
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {

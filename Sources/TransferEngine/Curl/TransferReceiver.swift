@@ -12,12 +12,15 @@ protocol TransferReceiver: AnyObject, Sendable {
   /// How much of the request's body libcurl has taken; once before the first byte, and after each piece. The total of a
   /// stream is there when it ended.
   func didSend(_ progress: TransferProgress)
+  /// Bytes that are read from the socket at a time, if no rate limit says less.
+  var bufferSize: Int { get }
 }
 
 extension TransferReceiver {
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict { .takeBody }
   func receive(interim head: ResponseHead) {}
   func didSend(_ progress: TransferProgress) {}
+  var bufferSize: Int { 256 * 1024 }
 }
 
 enum HeadVerdict: Sendable {

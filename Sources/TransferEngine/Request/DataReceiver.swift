@@ -12,6 +12,9 @@ final class DataReceiver: TransferReceiver, @unchecked Sendable {
   private let report: @Sendable (TransferProgress, ProgressDirection) -> Void
   private var total: Int64?
 
+  /// Most answers are small; libcurl allocates the buffer anew for each.
+  var bufferSize: Int { 32 * 1024 }
+
   init(limit: Int, report: @escaping @Sendable (TransferProgress, ProgressDirection) -> Void = { _, _ in }) {
     self.limit = limit
     self.report = report
