@@ -142,24 +142,29 @@ import TransferAPI
       _ = await fixture.store.submit(specs, at: Fixture.epoch)
       inserting += clock.now - begin
     }
-    let claiming = try await clock.measure {
-      for _ in 0..<20 {
+    // The fastest of many: what others do on this machine meanwhile slows some of them.
+    var claiming = Duration.seconds(60)
+    for _ in 0..<20 {
+      let time = try await clock.measure {
         let candidates = try await fixture.store.candidates(
           now: Fixture.epoch, excludingOrigins: ["https://o1:443"], limit: 50)
         let claimed = try await fixture.store.claim(candidates.map(\.id), at: Fixture.at(1))
         #expect(claimed.count == 50)
       }
+      claiming = min(claiming, time)
     }
-    let paging = try await clock.measure {
-      for _ in 0..<20 {
+    var paging = Duration.seconds(60)
+    for _ in 0..<20 {
+      let time = try await clock.measure {
         let page = try await fixture.store.jobs(batch: "b", after: 90_000, limit: 100)
         let running = try await fixture.store.jobs(state: .running, after: 500, limit: 100)
         let counts = try await fixture.store.counts()
         #expect(page.count == 100 && running.count == 100 && counts.running == 1000)
       }
+      paging = min(paging, time)
     }
-    print("100,000 jobs: added in \(inserting), 1,000 claimed in \(claiming), 60 reads in \(paging)")
-    // Far above what is measured, far below what a scan would take.
-    #expect(claiming < .seconds(5) && paging < .seconds(5))
+    print("100,000 jobs: added in \(inserting), 50 claimed in \(claiming), 3 reads in \(paging)")
+    // Eight times what is measured, and less than one look at every row would take.
+    #expect(claiming < .milliseconds(25) && paging < .milliseconds(25))
   }
 }
