@@ -20,11 +20,10 @@ struct JobJournal: DownloadJournal {
   }
 
   func willRename(_ data: ResumeData) async throws {
+    await didFinishTransfer()
     let identity = data.partialFile.identity
-    // A small file gets its name so soon that its slot is not worth giving up before; and fetching it once more, should
-    // the daemon end here, costs less than writing down for each how to go on.
+    // Fetching a small file once more, should the daemon end here, costs less than writing down for each how to go on.
     let isSmall = data.checkpointBytes <= Self.smallFile
-    if !isSmall { await didFinishTransfer() }
     try await keep(
       data, encoded: isSmall ? nil : data.encoded(), finishing: .init(device: identity.device, inode: identity.inode))
   }
