@@ -256,7 +256,9 @@ import Testing
     try await server.waitForCounters { $0.openConnections == 0 }
     #expect(request.state == .suspended)
     request.resume()
-    #expect(word(await request.response().error) == "success")
+    let response = await request.response()
+    #expect(
+      word(response.error) == "success", "\(String(describing: response.error)), \(server.requests.count) requests")
     #expect(server.requests.last?.bodySHA256 == room.payload.sha256)
   }
 
