@@ -76,16 +76,9 @@ public final class PythonPeer: Sendable {
       guard process.isRunning else {
         throw TestSupportError.failed(program: name, reason: try await process.result().stderr)
       }
-      if isListening(port) { return }
+      if process.isListening(on: port) { return }
       try await Task.sleep(for: .milliseconds(20))
     }
     throw TestSupportError.timedOut("\(name) to listen", after: .seconds(40))
-  }
-
-  private static func isListening(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return withLoopbackAddress(port) { address, length in connect(descriptor, address, length.pointee) } == 0
   }
 }

@@ -64,26 +64,11 @@ func startedOnFreePort(
     let deadline = ContinuousClock.now + .seconds(10)
     // A foreign program cannot tell that it is ready: look again and again.
     while ContinuousClock.now < deadline, process.isRunning {
-      if canConnect(to: port) { return (process, port) }
+      if process.isListening(on: port) { return (process, port) }
       try await Task.sleep(for: .milliseconds(5))
     }
     process.signalGroup(SIGKILL)
     lastError = TestSupportError.failed(program: name, reason: process.errorsSoFar)
   }
   throw lastError
-}
-
-private func canConnect(to port: UInt16) -> Bool {
-  let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-  guard descriptor >= 0 else { return false }
-  defer { close(descriptor) }
-  var address = sockaddr_in()
-  address.sin_family = sa_family_t(AF_INET)
-  address.sin_port = port.bigEndian
-  address.sin_addr.s_addr = inet_addr("127.0.0.1")
-  return withUnsafePointer(to: &address) {
-    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-      connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-    }
-  }
 }
