@@ -1,0 +1,66 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+import TransferAPI
+
+@testable import TransferEngine
+@testable import transferd
+
+@Suite struct JobJournalTests {
+  private struct World {
+    let directory: TemporaryDirectory
+    let store: Store
+    let record: JobRecord
+    /// What the row said when the slot was given back: whether a file was about to get its name.
+    let slot = Watched<[Bool]>([])
+
+    init() async throws {
+      directory = try TemporaryDirectory()
+      store = try Store(directory: directory.path("state"), now: Date(), onEvents: { _ in })
+      let spec = JobSpec(url: "http://h/x", origin: "http://h:80", destination: "/d/x")
+      let id = try await store.submit([spec], at: Date())[0].get().id
+      record = try await store.claim([id], at: Date())[0]
+    }
+
+    func journal(fence: Int64) -> JobJournal {
+      let (store, slot, id) = (store, slot, record.job.id)
+      return JobJournal(store: store, id: id, fence: fence, isUnnamed: false) {
+        let isNamed = (try? await store.job(id))??.finishing != nil
+        slot.mutate { $0.append(isNamed) }
+      }
+    }
+  }
+
+  private static func data(_ size: Int64) -> ResumeData {
+    ResumeData(
+      url: "http://h/x", validators: Validators(etag: "\"a\""), totalBytes: size,
+      partialFile: .init(directory: "/d", name: ".x.part", identity: .init(device: 1, inode: 2), finalName: "x"),
+      checkpointBytes: size, bootID: "b")
+  }
+
+  @Test(
+    "a file of any size gives its slot back before it gets its name; only a large one is gone on from",
+    arguments: [(0, false), (1 << 20, false), (1 << 20 + 1, true)] as [(Int64, Bool)])
+  func slot(_ size: Int64, _ isKept: Bool) async throws {
+    let world = try await World()
+    try await world.journal(fence: world.record.fence).willRename(Self.data(size))
+    #expect(world.slot.value == [false])
+    let row = try #require(try await world.store.job(world.record.job.id))
+    #expect(row.finishing == .init(device: 1, inode: 2))
+    #expect(row.job.bytesDone == size)
+    #expect((row.resumeData != nil) == isKept)
+    await world.store.close()
+  }
+
+  @Test("an attempt whose claim is lost writes nothing and gives nothing its name")
+  func lost() async throws {
+    let world = try await World()
+    await #expect(throws: LostClaim.self) {
+      try await world.journal(fence: world.record.fence - 1).willRename(Self.data(10))
+    }
+    let row = try #require(try await world.store.job(world.record.job.id))
+    #expect(row.finishing == nil && row.job.bytesDone == 0)
+    await world.store.close()
+  }
+}
