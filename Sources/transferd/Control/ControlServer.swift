@@ -11,14 +11,14 @@ struct ControlServer: Sendable {
   let path: String
   let daemon: DaemonFace
   let access: PeerAccess
+  /// Further ones wait in the socket's queue.
+  let maximumClients: Int
   let logger: Logger
 
   /// Longest path of a Unix socket, less the final NUL (unix(7)).
   static let maximumPathBytes = 107
   /// A connection that asks nothing for this long is closed, and one that reads nothing of its answer.
   static let idleTimeout = TimeAmount.seconds(60)
-  /// Clients have at most this part of the descriptors: jobs need theirs. Further ones wait in the socket's queue.
-  static let shareOfDescriptors = 4
 
   /// Serves until cancelled. The lock of the state directory must be held: what stands under the path is replaced if it is
   /// a socket that nobody answers on.
@@ -39,7 +39,7 @@ struct ControlServer: Sendable {
     ).buildServer(
       configuration: .init(
         address: .unixDomainSocket(path: path), backlog: 512,
-        availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections, logger: quiet)),
+        availableConnectionsDelegate: MaximumAvailableConnections(maximumClients, logger: quiet)),
       eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet
     ) { request, writer, channel in
       let context = ControlContext(source: .init(channel: channel, logger: quiet))
@@ -57,12 +57,6 @@ struct ControlServer: Sendable {
       await onReady()
     }
     try await server.run()
-  }
-
-  private static var maximumConnections: Int {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 64 }
-    return max(8, Int(min(limit.rlim_cur, 1 << 20)) / shareOfDescriptors)
   }
 
   /// Hummingbird's own lines are of no use to the user's journal: it calls every orderly stop an error. What

@@ -29,10 +29,11 @@ struct DaemonProcess: Sendable {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
     linux_forbid_dumps()
-    raiseDescriptorLimit()
+    let descriptors = DescriptorBudget.raised()
     TransferDefaults.adoptPermissions()
     let configuration = try await DaemonConfiguration.load(flags, environment: environment)
     let logger = Self.logger(configuration.logLevel, environment)
+    let limits = Self.bounded(configuration.limits, by: descriptors, logger)
 
     try StateDirectory.prepare(state, mustBePrivate: true)
     let lock = try SingleInstance(directory: state)
@@ -46,13 +47,14 @@ struct DaemonProcess: Sendable {
     sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
     sessionConfiguration.ssh = configuration.remote.ssh
     sessionConfiguration.ftpSecurity = configuration.remote.ftpSecurity
+    sessionConfiguration.maximumIdleConnections = descriptors.idleConnections
     let session = Session(configuration: sessionConfiguration)
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
       stateDirectory: state)
     let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     let scheduler = Scheduler(
-      store: store, limits: configuration.limits,
+      store: store, limits: limits,
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
       aftermath: aftermath)
     try await scheduler.readLines()
@@ -64,7 +66,7 @@ struct DaemonProcess: Sendable {
     let flags = flags
     let reload: @Sendable () async throws -> Void = {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
-      await scheduler.setLimits(fresh.limits)
+      await scheduler.setLimits(Self.bounded(fresh.limits, by: descriptors, logger))
       history.keep(days: fresh.historyDays)
       await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
@@ -73,7 +75,8 @@ struct DaemonProcess: Sendable {
       store: store, scheduler: scheduler, hub: hub, startedAt: Date(), stateDirectory: state, logger: logger,
       requestStop: { stopping.yield("the control API") }, reload: reload)
     let server = ControlServer(
-      path: socketPath, daemon: daemon, access: try Self.access(configuration), logger: logger)
+      path: socketPath, daemon: daemon, access: try Self.access(configuration), maximumClients: descriptors.clients,
+      logger: logger)
 
     let serving = Task {
       do {
@@ -138,6 +141,13 @@ struct DaemonProcess: Sendable {
       }, nil)
   }
 
+  private static func bounded(
+    _ limits: Scheduler.Limits, by descriptors: DescriptorBudget, _ logger: Logger
+  ) -> Scheduler.Limits {
+    if let shortage = descriptors.shortage(for: limits) { logger.warning("\(shortage)") }
+    return descriptors.bounding(limits)
+  }
+
   private static func logger(_ level: Logger.Level, _ environment: [String: String]) -> Logger {
     var logger = Logger(label: "transferd") { _ in
       StandardErrorLog(isJournal: environment["JOURNAL_STREAM"] != nil)
@@ -164,13 +174,5 @@ struct DaemonProcess: Sendable {
     guard let buffer = getcwd(nil, 0) else { return path }
     defer { free(buffer) }
     return String(cString: buffer) + "/" + path
-  }
-
-  /// A job has a socket and a file; clients have one each.
-  private func raiseDescriptorLimit() {
-    var limit = rlimit()
-    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-    limit.rlim_cur = min(limit.rlim_max, 65536)
-    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 }

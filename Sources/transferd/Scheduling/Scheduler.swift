@@ -15,6 +15,8 @@ actor Scheduler {
     var timeouts = JobRunner.Timeouts()
     var maxAttempts = 20
     var hooks = HookConfiguration()
+    /// Attempts that may be verifying and naming files at once, beside the transfers.
+    var maximumFinishing = 256
   }
 
   /// An attempt under way.
@@ -62,8 +64,6 @@ actor Scheduler {
 
   /// Candidates kept in memory: the active window. A longer queue costs nothing.
   static let windowSize = 512
-  /// Attempts that may be verifying and naming files at once, beside the transfers.
-  static let maximumFinishing = 256
 
   init(
     store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
@@ -142,9 +142,8 @@ actor Scheduler {
   /// The waiting jobs that the free slots are for.
   private func pick() async throws -> [JobID] {
     let now = Date()
-    guard !isStopping, load.total < limits.admission.maxActive, active.count - load.total < Self.maximumFinishing else {
-      return []
-    }
+    guard !isStopping, load.total < limits.admission.maxActive, active.count - load.total < limits.maximumFinishing
+    else { return [] }
     let capacity = { [governor] name in governor.capacity(of: name, now: now) }
     let probes = governor.lastProbes(now: now)
     // What is new may come before what the window holds.
