@@ -19,6 +19,8 @@ import Testing
     let id = try await daemon.upload(path, "--to", server.url, "--protocol", "resumable")
     for moment in moments {
       try await moment.wait(timeout: .seconds(60))
+      // What had arrived before the daemon has read where it is, it sends again.
+      try await daemon.waitForResumeData(id, containing: "u0")
       try await daemon.restart(by: SIGKILL)
     }
     let job = try await daemon.finished(id)

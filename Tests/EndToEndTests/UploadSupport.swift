@@ -49,6 +49,22 @@ extension Nginx {
   }
 }
 
+extension Daemon {
+  /// Suspends until the resume data on the disk says this. A server that has got bytes, or has answered, does not know
+  /// whether that is on record.
+  func waitForResumeData(_ id: String, containing text: String) async throws {
+    let look = """
+      import sqlite3, sys
+      db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+      print(db.execute("SELECT instr(resume_data, CAST(? AS BLOB)) > 0 FROM job WHERE id = ?", sys.argv[2:]).fetchone()[0])
+      """
+    let arguments = ["-c", look, statePath("transferd.db"), text, id]
+    try await eventually("\(text) in the resume data") {
+      try await Launch(BuiltPrograms.system("python3"), arguments).runSuccessfully().lines == ["1"]
+    }
+  }
+}
+
 /// Suspends until a condition that no event announces is true.
 func eventually(
   _ what: String, timeout: Duration = .seconds(40), _ condition: () async throws -> Bool
