@@ -28,7 +28,6 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
   ],
   targets: [
@@ -37,10 +36,12 @@ let package = Package(
     .systemLibrary(
       name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
     .target(name: "CLinux"),
+    .target(name: "CTasks"),
+    .target(name: "Threads", dependencies: ["CLinux", "CTasks"], swiftSettings: strict),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCoding", "CCurl", "CLinux",
+        "CCoding", "CCurl", "CLinux", "Threads",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
@@ -50,14 +51,14 @@ let package = Package(
     .target(
       name: "Store",
       dependencies: [
-        "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
+        "Threads", "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "transferd",
       dependencies: [
-        "TransferEngine", "TransferAPI", "Store", "CLinux",
+        "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -70,8 +71,6 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         .product(name: "Yams", package: "Yams"),
       ],
       swiftSettings: strict),
@@ -116,6 +115,8 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "ThreadsTests", dependencies: ["Threads", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "StoreTests", dependencies: ["Store", "TestSupport"], exclude: ["Fixtures"],
       swiftSettings: strict),

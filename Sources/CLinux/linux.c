@@ -13,6 +13,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 int linux_identify(int descriptor, struct linux_identity *identity) {
@@ -59,3 +61,13 @@ void linux_return_memory(void) {
 }
 
 int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
+
+int linux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
+
+void linux_timer_set(int timer, uint64_t nanoseconds) {
+  struct itimerspec time = {
+      .it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000)}};
+  // A time of nothing would switch it off.
+  if (nanoseconds == 0) time.it_value.tv_nsec = 1;
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
+}

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import Glibc
+import Synchronization
 
 /// The database's files: looked at before anything is opened for writing, so that a file that cannot be used
 /// stays as it is, byte for byte.
@@ -19,6 +20,9 @@ struct DatabaseFile {
     configuration.foreignKeysEnabled = true
     configuration.maximumReaderCount = 4
     configuration.label = "transferd.store"
+    // A connection that goes takes a queue of libdispatch with it, which needs a thread of libdispatch's for that: see
+    // TaskThreads.
+    configuration.persistentReadOnlyConnections = true
     configuration.prepareDatabase { db in
       // Debian builds SQLite with secure_delete on: every freed page would be written once more.
       try db.execute(
@@ -106,8 +110,16 @@ struct DatabaseFile {
         throw StoreError.damaged(path: path, reason: "it is damaged (\(verdict.replacing("\n", with: " ")))")
       }
     }
-    try queue.close()
+    try finish(queue)
   }
+
+  /// The connection is closed; its queue is kept, for the reason above.
+  private func finish(_ queue: DatabaseQueue) throws {
+    try queue.close()
+    Self.closed.withLock { $0.append(queue) }
+  }
+
+  private static let closed = Mutex<[DatabaseQueue]>([])
 
   private func contents(of path: String) -> Data? { try? Data(contentsOf: URL(filePath: path)) }
 
@@ -135,7 +147,7 @@ struct DatabaseFile {
       try queue.write { db in try Meta.create(db, storeID: storeID, now: now) }
       try queue.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       }
-      try queue.close()
+      try finish(queue)
     } catch {
       throw StoreError(error, path: path)
     }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import GRDB
 import Glibc
+import Threads
 public import TransferAPI
 
 /// The jobs, their tries and their history in `<directory>/transferd.db`: what is true after a power cut.
@@ -18,6 +19,8 @@ public final class Store: Sendable {
   let path: String
   let pool: DatabasePool
   let queue: WriteQueue
+  /// As many as the database has readers.
+  private let readers = BlockingThreads("store-reader", maximum: DatabaseFile.configuration.maximumReaderCount)
 
   /// Opens or creates the database, brings it to this release's schema, and sets file mode 0600.
   ///
@@ -69,13 +72,16 @@ public final class Store: Sendable {
       }
       if !isFirst { continuation.resume() }
     }
-    // Readers first: the last connection to go takes the WAL's files away, which a reader cannot.
-    pool.releaseMemory()
-    try? pool.close()
+    // The last connection to go takes the WAL's files away, which a reader cannot.
+    guard (try? pool.close()) != nil else { return }
+    try? DatabaseQueue(path: path).close()
   }
 
-  /// Closes idle readers and empties caches, without waiting for anybody.
-  public func releaseMemory() { pool.releaseMemoryEventually() }
+  /// Empties caches, without waiting for anybody.
+  public func releaseMemory() {
+    let pool = pool
+    readers.start { pool.releaseMemory() }
+  }
 
   /// Reads a consistent state, beside the writing.
   func read<Value: Sendable>(
@@ -84,13 +90,12 @@ public final class Store: Sendable {
     let path = path
     let isClosed = queue.isClosed
     guard !isClosed else { throw .closed }
-    let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-      pool.asyncRead { access in
-        do {
-          continuation.resume(returning: .success(try body(try access.get())))
-        } catch {
-          continuation.resume(returning: .failure(StoreError(error, path: path)))
-        }
+    let pool = pool
+    let result: Result<Value, StoreError> = await readers.run {
+      do {
+        return .success(try pool.read(body))
+      } catch {
+        return .failure(StoreError(error, path: path))
       }
     }
     return try result.get()

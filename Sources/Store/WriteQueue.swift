@@ -1,19 +1,20 @@
-import Dispatch
 import GRDB
 import Synchronization
+import Threads
 import TransferAPI
 
 /// Group commit: many callers, one transaction, one `fsync`.
 ///
 /// An operation that finds the writer idle begins at once. Those that arrive meanwhile wait together and form
 /// the next transaction. A caller is answered after the commit that holds its operation, so what it hears is
-/// durable. The writing thread is GRDB's; nothing here uses a thread of Swift's pool, and cancelling a task
+/// durable. The writing thread is its own; nothing here uses a thread of Swift's pool, and cancelling a task
 /// does not take back what it has handed in.
 final class WriteQueue: Sendable {
   /// How much work one transaction takes up, in rows or so: about 10 ms.
   static let groupWeight = 1000
 
   private let pool: DatabasePool
+  private let thread = BlockingThreads("store-writer", maximum: 1)
   private let path: String
   private let onEvents: @Sendable ([Event]) -> Void
   private let state = Mutex(State())
@@ -79,7 +80,7 @@ final class WriteQueue: Sendable {
       if state.isClosed { return false }
       state.isClosed = true
       // The writer's thread is serial: this comes after the loop that writes what was accepted.
-      pool.asyncWriteWithoutTransaction(body)
+      write(body)
       return true
     }
   }
@@ -95,16 +96,22 @@ final class WriteQueue: Sendable {
       if !state.isWriting {
         state.isWriting = true
         // Under the lock, so that `close` cannot come between.
-        pool.asyncWriteWithoutTransaction { db in self.write(db) }
+        write { db in self.writeGroups(db) }
       }
       return true
     }
     if !isAccepted { operation.refuse(.closed) }
   }
 
+  /// On the writing thread, after all that was handed in before.
+  func write(_ body: @escaping @Sendable (Database) -> Void) {
+    let pool = pool
+    thread.start { pool.writeWithoutTransaction(body) }
+  }
+
   /// On the writing thread: one transaction after the other, until nobody waits. To wait a moment for more to come was
   /// measured, and costs more than the transactions that it saves.
-  private func write(_ db: Database) {
+  private func writeGroups(_ db: Database) {
     while let group = nextGroup() { commit(group, db) }
   }
 

@@ -28,6 +28,22 @@ import Testing
     #expect(!(try String(contentsOfFile: user.state + "/transferd.log", encoding: .utf8).contains(" error ")))
   }
 
+  @Test("one that has worked and has nothing more to do does not wake up")
+  func rest() async throws {
+    let server = try LoopbackServer(.file(size: 100_000))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/x"), "-o", "x")
+    #expect(try await daemon.finished(id).state == "completed")
+    let deadline = ContinuousClock.now + .seconds(60)
+    var (before, now) = ([String: String](), try daemon.switches)
+    while before != now, .now < deadline {
+      before = now
+      try await Task.sleep(for: .seconds(5))
+      now = try daemon.switches
+    }
+    #expect(before == now)
+  }
+
   @Test("programs that start it at once start one")
   func race() async throws {
     let user = try FreshUser()

@@ -126,6 +126,30 @@ import Testing
     #expect(server.requests.count == 2 && start <= 2 << 20, "from \(start)")
   }
 
+  @Test("a directory that does not answer holds up its own jobs alone")
+  func hanging() async throws {
+    let payload = Payload(size: 100_000, seed: 7)
+    let server = try LoopbackServer(.file(payload))
+    let daemon = try await Daemon()
+    let list = (0..<6).map { server.url("/\($0)\n") }.joined()
+    #expect(try await daemon.run(["add", "-i", "-", "--paused"], input: Data(list.utf8)).status == 0)
+    let trap = try await Interception(
+      daemon, calls: "open,openat,stat,newfstatat,statx,access,faccessat2,statfs", paths: [daemon.downloads],
+      doing: "delay_enter=60000000")
+    #expect(try await daemon.ctl("resume", "--all").status == 0)
+    for number in 0..<3 {
+      let elsewhere = try daemon.directory.directory("elsewhere\(number)")
+      let id = try await daemon.add(server.url("/x"), "-o", "x", "-d", elsewhere)
+      #expect(try await daemon.finished(id).state == "completed")
+      #expect(try sha256(ofFile: elsewhere + "/x") == payload.sha256)
+    }
+    #expect(try await daemon.jobs().count { $0.state == "running" } == 6)
+    #expect(try daemon.fileNames.isEmpty)
+    try await trap.detach()
+    #expect(try await daemon.ctl("wait", "--all", timeout: .seconds(60)).status == 0)
+    #expect(try daemon.fileNames.count == 6)
+  }
+
   @Test(
     "found at boot with its name, where the directory still refuses: the daemon starts, and the job completes later")
   func boot() async throws {

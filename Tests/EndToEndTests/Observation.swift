@@ -39,6 +39,17 @@ extension Daemon {
     }
   }
 
+  /// How often each thread has gone to sleep or had to make room so far, by its number.
+  var switches: [String: String] {
+    get throws {
+      let tasks = "/proc/\(pid ?? 0)/task"
+      return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(into: [:]) { found, thread in
+        let status = try String(contentsOfFile: "\(tasks)/\(thread)/status", encoding: .utf8)
+        found[thread] = status.split(separator: "\n").filter { $0.contains("ctxt_switches") }.joined(separator: " ")
+      }
+    }
+  }
+
   /// The path of a download.
   func downloaded(_ name: String) -> String { downloads + "/" + name }
 

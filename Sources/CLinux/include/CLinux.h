@@ -48,3 +48,9 @@ int linux_netlink_ask_route(int descriptor, const void *address, uint32_t size, 
 /// The next datagram that the kernel sent; waits up to so many milliseconds. -1 and errno: EAGAIN where there is none,
 /// ETIMEDOUT, ENOBUFS where some were lost.
 int64_t linux_netlink_receive(int descriptor, void *buffer, uint64_t size, int milliseconds);
+
+/// timerfd_create(2) on CLOCK_BOOTTIME, closed at exec; -1 and errno.
+int linux_timer(void);
+
+/// Lets the timer expire once, when the clock shows so many nanoseconds; at once if it does already.
+void linux_timer_set(int timer, uint64_t nanoseconds);

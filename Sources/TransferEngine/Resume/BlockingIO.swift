@@ -1,23 +1,14 @@
-import Dispatch
 import Glibc
+import Threads
 
 /// Where system calls that wait for a disk are made: neither on the transfer loop nor on Swift's own threads.
 enum BlockingIO {
-  private static let queue = DispatchQueue(label: "transfer-io", attributes: .concurrent)
+  private static let threads = BlockingThreads("transfer-io", maximum: 64)
 
   static func run<Value: Sendable>(
     _ work: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
-    let result = await withCheckedContinuation { continuation in
-      queue.async {
-        do throws(TransferError) {
-          continuation.resume(returning: Result<Value, TransferError>.success(try work()))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-    }
-    return try result.get()
+    try await threads.run { Result { () throws(TransferError) in try work() } }.get()
   }
 }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import Threads
 
 /// The way of every request: build → adapt → attempt, hop by hop → (retry).
 extension Session {
@@ -30,7 +31,7 @@ extension Session {
     case .failure(let other)?: return other
     case .success(let delay)?:
       notify(id, .retry(after: delay, dueTo: failure.error))
-      if delay > .zero { try? await Task.sleep(for: delay) }
+      if delay > .zero { try? await Task.pause(for: delay) }
       return Task.isCancelled ? .cancelled : nil
     }
   }

@@ -1,3 +1,5 @@
+import Threads
+
 /// Does what must not be broken off in the middle: a request that makes something at a server, whose answer is the only way
 /// to learn its name. When the caller is cancelled the work goes on for a little while, so that what it made can be recorded
 /// and taken back; then it is cancelled too.
@@ -17,7 +19,7 @@ func outlivingCancellation<Value: Sendable>(
     await task.value
   } onCancel: {
     Task {
-      try? await Task.sleep(for: grace)
+      try? await Task.pause(for: grace)
       task.cancel()
     }
   }

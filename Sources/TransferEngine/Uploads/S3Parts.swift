@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import HTTPTypes
+import Threads
 
 /// The parts of a multipart upload: which there are, which are missing, and sending those.
 struct S3Parts: Sendable {
@@ -128,7 +129,7 @@ struct S3Parts: Sendable {
       } catch {
         attempt.board.land(flight.number, bytes: 0)
         guard count < Self.tries, error.isTransient, !error.isConnectionFailure, !Task.isCancelled else { throw error }
-        try? await Task.sleep(
+        try? await Task.pause(
           for: policy.delay(forAttempt: count, retryAfter: error.retryAfter, using: &generator))
         if Task.isCancelled { throw .cancelled }
       }

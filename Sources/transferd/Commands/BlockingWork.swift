@@ -1,12 +1,10 @@
-import Dispatch
+import Threads
 
-/// Where calls that wait for a disk are made: not on Swift's own threads, of which there are few.
+/// Where calls that wait for a disk are made: not on the threads of Swift's tasks, of which there are few.
 enum BlockingWork {
-  private static let queue = DispatchQueue(label: "transferd-disk", attributes: .concurrent)
+  private static let threads = BlockingThreads("transferd-disk", maximum: 64)
 
   static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: work()) }
-    }
+    await threads.run(work)
   }
 }

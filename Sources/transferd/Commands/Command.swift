@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Subprocess
 import SystemPackage
+import Threads
 
 /// A program with its arguments: never a shell's line. It gets no descriptor of the daemon but the three standard ones.
 struct Command: Equatable, Sendable {
@@ -92,7 +93,7 @@ struct Command: Equatable, Sendable {
         do { return try await work() } catch  where Task.isCancelled { return nil }
       }
       group.addTask {
-        try? await Task.sleep(for: timeout)
+        try? await Task.pause(for: timeout)
         return nil
       }
       let first = try await group.next() ?? nil

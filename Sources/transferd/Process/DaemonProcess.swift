@@ -5,13 +5,14 @@ import Logging
 import Store
 import TransferAPI
 import TransferEngine
-import UnixSignals
 
 /// The daemon from start to end: lock → store → recovery → socket → ready → jobs, until a signal.
 struct DaemonProcess: Sendable {
   let flags: DaemonConfiguration.Flags
   let socket: String?
   let stateDirectory: String?
+  /// SIGTERM and SIGINT end it, SIGHUP has the configuration read again.
+  let signals: SignalSequence
 
   /// A clean stop is over by then, whatever the disks do.
   static let stopLimit = 4.5
@@ -59,7 +60,7 @@ struct DaemonProcess: Sendable {
       aftermath: aftermath)
     try await scheduler.readLines()
 
-    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+    let signals = signals.listen()
     let (stops, stopping) = AsyncStream<String>.makeStream()
     let notifier = ServiceNotifier(environment: environment)
     let history = HistoryKeeper(store: store, hub: hub, days: configuration.historyDays, logger: logger)
@@ -97,12 +98,12 @@ struct DaemonProcess: Sendable {
     }
     Task {
       for await signal in signals {
-        if signal == .sighup {
+        if signal == SIGHUP {
           notifier.send("RELOADING=1")
           do { try await reload() } catch { logger.error("cannot reload", metadata: ["error": "\(error)"]) }
           notifier.send("READY=1")
         } else {
-          stopping.yield("\(signal)")
+          stopping.yield(SignalSequence.name(signal))
         }
       }
     }

@@ -1,4 +1,5 @@
 import Store
+import Threads
 import TransferAPI
 import TransferEngine
 
@@ -24,7 +25,7 @@ struct ServiceStatus: Sendable {
     while !Task.isCancelled {
       await session.ping()
       notifier.send("WATCHDOG=1")
-      try? await Task.sleep(for: interval)
+      try? await Task.pause(for: interval)
     }
   }
 
@@ -35,7 +36,7 @@ struct ServiceStatus: Sendable {
         notifier.send("STATUS=\(counts.running) running, \(counts.queued + counts.retrying) waiting")
       }
       // Not more than one line a second, however fast jobs go by.
-      try? await Task.sleep(for: .seconds(1))
+      try? await Task.pause(for: .seconds(1))
     }
   }
 }

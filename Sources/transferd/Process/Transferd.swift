@@ -1,11 +1,12 @@
 import ArgumentParser
 import Glibc
 import Logging
+import Threads
 import TransferAPI
 
 /// The daemon's command line.
 @main
-struct Transferd: AsyncParsableCommand {
+struct Transferd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transferd",
     abstract: "Keeps downloads and uploads going, across kills and reboots.",
@@ -41,17 +42,24 @@ struct Transferd: AsyncParsableCommand {
     }
   }
 
-  func run() async throws {
-    do {
-      try await DaemonProcess(
-        flags: .init(
-          configurationFile: config, maxActive: maxActive, maxPerOrigin: maxPerOrigin,
-          logLevel: logLevel.flatMap(Logger.Level.init(rawValue:))),
-        socket: socket, stateDirectory: stateDirectory
-      ).run()
-    } catch {
-      StandardError.write("transferd: \(error)\n")
-      throw ExitCode(1)
+  func run() throws {
+    // Before any thread: each inherits who gets the signals.
+    let signals = SignalSequence([SIGTERM, SIGINT, SIGHUP])
+    let daemon = DaemonProcess(
+      flags: .init(
+        configurationFile: config, maxActive: maxActive, maxPerOrigin: maxPerOrigin,
+        logLevel: logLevel.flatMap(Logger.Level.init(rawValue:))),
+      socket: socket, stateDirectory: stateDirectory, signals: signals)
+    TaskThreads.install(count: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    Task {
+      do {
+        try await daemon.run()
+      } catch {
+        StandardError.write("transferd: \(error)\n")
+        Glibc.exit(1)
+      }
     }
+    // The daemon ends the process; the first thread has nothing more to do.
+    while true { pause() }
   }
 }

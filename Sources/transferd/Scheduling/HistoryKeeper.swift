@@ -2,6 +2,7 @@ import FoundationEssentials
 import Logging
 import Store
 import Synchronization
+import Threads
 
 /// Deletes the history of ended jobs once it is older than the configuration says: when the daemon starts, and later when
 /// something happens and the last time was a day ago. Nothing wakes up for it: without news there is nothing new to delete.
@@ -49,7 +50,7 @@ final class HistoryKeeper: Sendable {
     do {
       while !progress.isDone, !Task.isCancelled {
         progress = try await store.prune(progress, olderThan: limit)
-        try? await Task.sleep(for: Self.pause)
+        try? await Task.pause(for: Self.pause)
       }
     } catch StoreError.closed {
       return

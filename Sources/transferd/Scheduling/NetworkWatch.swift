@@ -1,4 +1,5 @@
 import Logging
+import Threads
 import TransferEngine
 
 /// Wakes what waits for the network when there is a way to it again. Nothing runs while nothing changes.
@@ -20,7 +21,7 @@ struct NetworkWatch: Sendable {
     for await status in manager.statuses() {
       if Self.isReturn(from: before, to: status) {
         if let last {
-          do { try await ContinuousClock().sleep(until: last + Self.interval) } catch { return }
+          do { try await Task.pause(for: ContinuousClock.now.duration(to: last + Self.interval)) } catch { return }
         }
         last = .now
         logger.notice("the network is back")

@@ -2,6 +2,7 @@ import CLinux
 import FoundationEssentials
 import Logging
 import Store
+import Threads
 import TransferAPI
 import TransferEngine
 
@@ -289,7 +290,7 @@ actor Scheduler {
         isWindowStale = true
         ids = []
         if isStopping { return [] }
-        try? await Task.sleep(for: wait)
+        try? await Task.pause(for: wait)
         wait = min(wait * 2, .seconds(10))
       }
     }
@@ -366,7 +367,7 @@ actor Scheduler {
     let delay = max(0, time.timeIntervalSinceNow)
     alarm = Task {
       do {
-        try await Task.sleep(for: .seconds(delay), tolerance: .milliseconds(10), clock: .continuous)
+        try await Task.pause(for: .seconds(delay))
       } catch { return }
       self.alarmTime = nil
       await self.wake()
@@ -380,11 +381,11 @@ actor Scheduler {
     sampler = Task {
       while !Task.isCancelled, !board.isEmpty {
         board.sample()
-        try? await Task.sleep(for: .milliseconds(500))
+        try? await Task.pause(for: .milliseconds(500))
       }
       self.sampler = nil
       if !board.isEmpty { return self.startSampling() }
-      try? await Task.sleep(for: .seconds(2))
+      try? await Task.pause(for: .seconds(2))
       self.rest()
     }
   }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Store
+import Threads
 import TransferAPI
 import TransferEngine
 
@@ -83,7 +84,7 @@ actor AftermathRunner {
     alarm = nil
     guard let delay else { return }
     alarm = Task {
-      do { try await Task.sleep(for: delay) } catch { return }
+      do { try await Task.pause(for: delay) } catch { return }
       self.wake()
     }
   }

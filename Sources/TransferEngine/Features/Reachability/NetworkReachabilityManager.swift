@@ -5,8 +5,8 @@ import Synchronization
 /// Says whether there is a way to the network or to a host, and tells when that changes. From the kernel's own routing
 /// decisions (rtnetlink(7)): whether somebody answers at the end of the way is another question.
 ///
-/// Two descriptors; nothing runs while nothing changes. Changes are told as soon as the kernel tells them, a flood of them at
-/// most ten times a second.
+/// Two descriptors, and two more and a thread while somebody listens; nothing runs while nothing changes. Changes are told as
+/// soon as the kernel tells them, a flood of them at most ten times a second.
 public final class NetworkReachabilityManager: Sendable {
   /// Called with each status that differs from the one before; the first one at once.
   public typealias Listener = @Sendable (NetworkReachabilityStatus) -> Void
@@ -18,27 +18,20 @@ public final class NetworkReachabilityManager: Sendable {
   /// Apart from the news: an answer on the watched socket would be news itself, and bring the next question about.
   private let questions: NetlinkSocket
   private let news: NetlinkSocket
-  /// Where the sockets are used.
-  private let queue = DispatchQueue(label: "TransferEngine.reachability", qos: .utility)
+  /// One asks at a time, and tells in the order of the answers.
+  private let asking = Mutex(())
   private let state = Mutex(State())
 
   private struct State {
     var listeners: [Int: (queue: DispatchQueue?, call: Listener)] = [:]
     var nextListener = 1
-    var source: Source?
+    var watch: NetlinkWatch?
     var status: NetworkReachabilityStatus?
-    var isDue = false
     var questions = 0
-  }
-
-  /// `@unchecked Sendable`: libdispatch's own objects may be used from any thread.
-  private struct Source: @unchecked Sendable {
-    let source: any DispatchSourceRead
   }
 
   /// The listener of `startListening`; streams have other numbers.
   private static let onlyListener = 0
-  private static let interval = DispatchTimeInterval.milliseconds(100)
 
   /// - Returns: `nil` where the kernel has no rtnetlink.
   public convenience init?() { self.init(target: .anywhere) }
@@ -53,12 +46,10 @@ public final class NetworkReachabilityManager: Sendable {
     self.target = target
   }
 
-  deinit { state.withLock { $0.source }?.source.cancel() }
-
   // MARK: Status
 
   /// At this moment. Blocks for as long as a name's look-up takes.
-  public var status: NetworkReachabilityStatus { queue.sync { current() } }
+  public var status: NetworkReachabilityStatus { asking.withLock { _ in current() } }
 
   /// Whether some network can be reached, by whatever interface.
   public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
@@ -71,7 +62,6 @@ public final class NetworkReachabilityManager: Sendable {
   var questionCount: Int { state.withLock { $0.questions } }
 
   private func current() -> NetworkReachabilityStatus {
-    dispatchPrecondition(condition: .onQueue(queue))
     state.withLock { $0.questions += 1 }
     var paths: [NetworkPath] = []
     for address in target.addresses() {
@@ -114,8 +104,8 @@ public final class NetworkReachabilityManager: Sendable {
   }
 
   private func add(_ number: Int, _ queue: DispatchQueue?, _ listener: @escaping Listener) -> Bool {
-    self.queue.sync {
-      guard startSource() else { return false }
+    asking.withLock { _ in
+      guard startWatching() else { return false }
       let status = current()
       let others = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
         let others = state.status == status ? [] : state.listeners.filter { $0.key != number }.map(\.value)
@@ -129,8 +119,13 @@ public final class NetworkReachabilityManager: Sendable {
   }
 
   private func remove(_ number: Int) {
-    state.withLock { _ = $0.listeners.removeValue(forKey: number) }
-    queue.async { self.stopUnlessListenedTo() }
+    state.withLock { state in
+      state.listeners.removeValue(forKey: number)
+      guard state.listeners.isEmpty else { return }
+      state.watch = nil
+      state.status = nil
+      _ = news.setWatching(false)
+    }
   }
 
   private static func tell(_ listener: (queue: DispatchQueue?, call: Listener), _ status: NetworkReachabilityStatus) {
@@ -140,59 +135,24 @@ public final class NetworkReachabilityManager: Sendable {
 
   // MARK: News
 
-  private func startSource() -> Bool {
-    if state.withLock({ $0.source != nil }) { return true }
-    guard news.setWatching(true) else { return false }
-    let source = DispatchSource.makeReadSource(fileDescriptor: news.descriptor, queue: queue)
-    source.setEventHandler { [weak self] in self?.didReceiveNews() }
-    // It holds the descriptor open until libdispatch is done with it.
-    source.setCancelHandler { [news] in _ = news }
-    let kept = Source(source: source)
-    state.withLock { $0.source = kept }
-    source.activate()
-    return true
-  }
-
-  private func stopUnlessListenedTo() {
-    let unused = state.withLock { state -> Source? in
-      guard state.listeners.isEmpty else { return nil }
-      defer {
-        state.source = nil
-        state.status = nil
-      }
-      return state.source
+  private func startWatching() -> Bool {
+    state.withLock { state in
+      if state.watch == nil { state.watch = NetlinkWatch(news, onNews: { [weak self] in self?.update() }) }
+      return state.watch != nil
     }
-    guard let unused else { return }
-    unused.source.cancel()
-    _ = news.setWatching(false)
-    news.drain()
-  }
-
-  private func didReceiveNews() {
-    news.drain()
-    let isFirst = state.withLock { state in
-      defer { state.isDue = true }
-      return !state.isDue
-    }
-    guard isFirst else { return }
-    update()
-    // News that come meanwhile are looked at together, when the interval is over.
-    queue.asyncAfter(deadline: .now() + Self.interval) { [weak self] in self?.endInterval() }
-  }
-
-  private func endInterval() {
-    state.withLock { $0.isDue = false }
-    update()
   }
 
   private func update() {
-    let status = current()
-    let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
-      guard state.source != nil, state.status != status else { return [] }
-      state.status = status
-      return Array(state.listeners.values)
+    asking.withLock { _ in
+      guard state.withLock({ $0.watch != nil }) else { return }
+      let status = current()
+      let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
+        guard state.watch != nil, state.status != status else { return [] }
+        state.status = status
+        return Array(state.listeners.values)
+      }
+      for listener in listeners { Self.tell(listener, status) }
     }
-    for listener in listeners { Self.tell(listener, status) }
   }
 }
 

@@ -4,6 +4,7 @@ import Hummingbird
 import NIOCore
 import NIOFoundationCompat
 import Store
+import Threads
 import TransferAPI
 
 extension Handlers {
@@ -136,7 +137,7 @@ struct EventStream {
         group.addTask { for await _ in news { continuation.yield(.news) } }
         group.addTask {
           while !Task.isCancelled {
-            try? await Task.sleep(for: withProgress ? Self.progressInterval : Self.keepAliveInterval)
+            try? await Task.pause(for: withProgress ? Self.progressInterval : Self.keepAliveInterval)
             continuation.yield(.tick)
           }
         }
@@ -166,7 +167,7 @@ struct EventStream {
         lastWrite = .now
       }
       // A thousand changes a second are not told in a thousand pieces.
-      if hasNews { try? await Task.sleep(for: Self.gatheringTime) }
+      if hasNews { try? await Task.pause(for: Self.gatheringTime) }
     }
   }
 

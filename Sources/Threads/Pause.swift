@@ -1,0 +1,54 @@
+import Synchronization
+
+extension Task where Success == Never, Failure == Never {
+  /// Suspends for so long, the time that a machine sleeps included; in the place of `Task.sleep`, which needs libdispatch
+  /// (``TaskThreads``).
+  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  package static func pause(for duration: Duration) async throws {
+    let pause = Pause()
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { pause.begin($0, duration) }
+    } onCancel: {
+      pause.cancel()
+    }
+  }
+}
+
+/// One suspension: ends once, by the alarm or by a cancellation, whichever comes first.
+private final class Pause: Sendable {
+  private enum State {
+    case new
+    case waiting(CheckedContinuation<Void, any Error>, Alarm.Appointment)
+    case over
+  }
+
+  private let state = Mutex(State.new)
+
+  func begin(_ continuation: CheckedContinuation<Void, any Error>, _ duration: Duration) {
+    let isCancelled = state.withLock { state in
+      if case .over = state { return true }
+      // Under the lock: it may be due before it is noted here.
+      state = .waiting(continuation, Alarm.shared.add(after: Self.nanoseconds(duration)) { self.end()?.resume() })
+      return false
+    }
+    if isCancelled { continuation.resume(throwing: CancellationError()) }
+  }
+
+  func cancel() { end()?.resume(throwing: CancellationError()) }
+
+  private func end() -> CheckedContinuation<Void, any Error>? {
+    state.withLock { state in
+      defer { state = .over }
+      guard case .waiting(let continuation, let appointment) = state else { return nil }
+      Alarm.shared.remove(appointment)
+      return continuation
+    }
+  }
+
+  private static func nanoseconds(_ duration: Duration) -> UInt64 {
+    let (seconds, attoseconds) = duration.components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (whole, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLong ? .max : whole + UInt64(attoseconds / 1_000_000_000)
+  }
+}

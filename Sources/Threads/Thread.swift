@@ -1,0 +1,28 @@
+import CLinux
+import Glibc
+
+/// Starts a thread of one's own, which ends with `body`. Where the system has no more threads (EAGAIN, pthread_create(3)),
+/// waits for one for a while: a program that needs it could not go on without.
+package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+  final class Start: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) { (self.name, self.body) = (name, body) }
+  }
+  let context = Unmanaged.passRetained(Start(name, body)).toOpaque()
+  var id = pthread_t()
+  var code: Int32 = EAGAIN
+  for _ in 0..<1000 where code == EAGAIN {
+    code = pthread_create(
+      &id, nil,
+      { context in
+        let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
+        linux_name_thread(start.name)
+        start.body()
+        return nil
+      }, context)
+    if code == EAGAIN { usleep(10_000) }
+  }
+  precondition(code == 0, "cannot start a thread: \(String(cString: strerror(code)))")
+  pthread_detach(id)
+}
