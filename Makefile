@@ -39,7 +39,7 @@ bench: ## against curl, aria2, wget2, rclone and a bare loop; prints ratios
 	@scripts/install-dependencies.sh bench
 	@scripts/bench.sh
 
-tsan: ## the engine's tests under the thread sanitizer
+tsan: ## the tests of the engine and of the threads under the thread sanitizer
 	@scripts/install-dependencies.sh test
 	@scripts/tsan.sh
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The engine's tests under the thread sanitizer. Any report fails it, with status 66 at the latest when the tests end.
+# The tests of the engine and of the threads under the thread sanitizer. Any report fails it, with status 66 at the latest when the tests end.
 #
 # Nothing is suppressed but what scripts/tsan.supp names with its reason; scripts/tsan-mutex.c tells the sanitizer what the
 # Swift runtime does not. The build is of its own, in .build-tsan.
@@ -18,4 +18,4 @@ clang=$(dirname "$(readlink -f "$(command -v swift)")")/clang
 LD_PRELOAD=$scratch/tsan-mutex.so \
   TSAN_OPTIONS="exitcode=66 suppressions=$PWD/scripts/tsan.supp ${TSAN_OPTIONS-}" \
   SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-4} \
-  swift test --skip-build --sanitize=thread --disable-xctest --filter TransferEngineTests --scratch-path "$scratch"
+  swift test --skip-build --sanitize=thread --disable-xctest --filter 'TransferEngineTests|ThreadsTests' --scratch-path "$scratch"
