@@ -50,10 +50,13 @@ docs: ## the engine's documentation, in .build/docs; every public symbol has som
 fmt: ## format in place
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
 
-lint: ## format, length of files, no lock file
+lint: ## format, length of files, no libdispatch in the daemon, no lock file
 	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
 	@find Sources -type f -exec awk 'END { if (FNR > 400) { print FILENAME ": " FNR " lines, 400 at most"; exit 1 } }' {} \; \
 	  | { ! grep .; }
+	@# Each brings libdispatch's timer back into the daemon: docs/decisions/0004-threads-of-our-own.md.
+	@! grep -rnE 'Task\.sleep|DispatchQueue\(|DispatchSource|UnixSignals' Sources/Threads Sources/Store Sources/TransferEngine Sources/transferd \
+	  | grep -vE '^[^:]+:[0-9]+: *///'
 	@# A library's Package.resolved is not its users'.
 	@! git ls-files 2>/dev/null | grep -E '(^|/)Package\.resolved$$'
 
