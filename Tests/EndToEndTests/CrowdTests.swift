@@ -20,6 +20,30 @@ import Testing
     try await daemon.waitForDescriptors(below: before + 20)
   }
 
+  @Test("a watcher that leaves is known to be gone at once, one that has only nothing more to say goes on listening")
+  func leavingWatcher() async throws {
+    let daemon = try await Daemon()
+    _ = try await daemon.addPaused("warm")
+    let listener = try UnixClient(daemon.socketPath)
+    let watcher = try UnixClient(daemon.socketPath)
+    for client in [listener, watcher] {
+      client.send("GET /v1/events?progress=true HTTP/1.1\r\nHost: x\r\n\r\n")
+      while !client.receive(within: 5000).contains(": transferd") {}
+    }
+    let both = try daemon.socketCount
+    let start = ContinuousClock.now
+    watcher.close()
+    try await eventually("a socket less") { try daemon.socketCount < both }
+    // Not by the comment that is written every 15 s.
+    #expect(.now - start < .seconds(10))
+    listener.endSending()
+    _ = try await daemon.addPaused("x")
+    let deadline = ContinuousClock.now + .seconds(30)
+    var heard = ""
+    while !heard.contains("\"job\":2"), .now < deadline { heard += listener.receive(within: 5000) }
+    #expect(heard.contains("\"job\":2"), "\(heard)")
+  }
+
   @Test("500 clients that ask for much and never read cost bounded memory, and others are served")
   func unread() async throws {
     let daemon = try await Daemon()

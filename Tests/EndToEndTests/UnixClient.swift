@@ -49,6 +49,9 @@ final class UnixClient {
     return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
   }
 
+  /// Nothing more will be sent; what comes is still received.
+  func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
   func close() {
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
@@ -61,6 +64,17 @@ extension Daemon {
   /// Descriptors that the daemon has open.
   var descriptorCount: Int {
     get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid ?? 0)/fd").count }
+  }
+
+  /// Of those, sockets.
+  var socketCount: Int {
+    get throws {
+      let directory = "/proc/\(pid ?? 0)/fd"
+      return try FileManager.default.contentsOfDirectory(atPath: directory).count { name in
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
+        return target?.hasPrefix("socket:") ?? false
+      }
+    }
   }
 
   /// Time that the daemon has computed, in user and kernel mode.

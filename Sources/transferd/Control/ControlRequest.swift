@@ -10,6 +10,8 @@ struct ControlRequest: Sendable {
   let parameter: String
   /// Who is at the other end, by the kernel's word.
   let caller: Caller
+  /// The connection to it.
+  let channel: any Channel
 
   /// A body that is one value.
   static let maximumBodyBytes = 4 << 20

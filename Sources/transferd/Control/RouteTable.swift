@@ -103,7 +103,8 @@ struct RouteTable: HTTPResponder {
         }
         return try await route.handler(
           ControlRequest(
-            request: request, parameter: parameter, caller: Caller(uid: peer, daemon: access.uid)), daemon)
+            request: request, parameter: parameter, caller: Caller(uid: peer, daemon: access.uid),
+            channel: context.channel), daemon)
       }
       guard !allowed.isEmpty else { throw Problem(.notFound, "there is nothing at \(request.uri.path)") }
       var refusal = Reply.problem(

@@ -35,7 +35,7 @@ extension Handlers {
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .init { writer in
         var stream = EventStream(daemon: daemon, filter: filter, cursor: start, withProgress: withProgress)
-        try await stream.run { try await writer.write($0) }
+        try await stream.run(to: request.channel) { try await writer.write($0) }
       })
   }
 
@@ -124,11 +124,11 @@ struct EventStream {
   static let keepAliveInterval = Duration.seconds(15)
 
   private enum Wake: Sendable {
-    case news, tick
+    case news, tick, farewell
   }
 
   /// Runs until the watcher is gone.
-  mutating func run(_ write: (ByteBuffer) async throws -> Void) async throws {
+  mutating func run(to channel: any Channel, _ write: (ByteBuffer) async throws -> Void) async throws {
     let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
     let news = daemon.hub.watch()
     let withProgress = withProgress
@@ -144,6 +144,7 @@ struct EventStream {
       }
     }
     defer { feeder.cancel() }
+    FarewellHandler.watch(channel) { continuation.yield(.farewell) }
     try await write(ByteBuffer(string: ": transferd\n\n"))
     var sent: [JobID: Progress] = [:]
     var lastWrite = ContinuousClock.now
@@ -159,9 +160,9 @@ struct EventStream {
         lastProgress = .now
         try await appendProgress(to: &buffer, sent: &sent)
       }
-      if buffer.readableBytes == 0, case .tick = wake, lastWrite.duration(to: .now) >= Self.keepAliveInterval {
-        buffer.writeString(": still here\n\n")
-      }
+      // Who has only sent all that it had to send goes on listening; to who is gone it cannot be written.
+      let isDue = wake == .farewell || (wake == .tick && lastWrite.duration(to: .now) >= Self.keepAliveInterval)
+      if isDue, buffer.readableBytes == 0 { buffer.writeString(": still here\n\n") }
       if buffer.readableBytes > 0 {
         try await write(buffer)
         lastWrite = .now
