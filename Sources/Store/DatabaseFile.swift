@@ -18,11 +18,7 @@ struct DatabaseFile {
     var configuration = Configuration()
     configuration.busyMode = .timeout(5)
     configuration.foreignKeysEnabled = true
-    configuration.maximumReaderCount = 4
     configuration.label = "transferd.store"
-    // A connection that goes takes a queue of libdispatch with it, which needs a thread of libdispatch's for that: see
-    // TaskThreads.
-    configuration.persistentReadOnlyConnections = true
     configuration.prepareDatabase { db in
       // Debian builds SQLite with secure_delete on: every freed page would be written once more.
       try db.execute(
@@ -113,7 +109,8 @@ struct DatabaseFile {
     try finish(queue)
   }
 
-  /// The connection is closed; its queue is kept, for the reason above.
+  /// The connection is closed, but its queue is kept: libdispatch frees one on a thread of its own, and with that come others
+  /// and a timer (TaskThreads).
   private func finish(_ queue: DatabaseQueue) throws {
     try queue.close()
     Self.closed.withLock { $0.append(queue) }

@@ -1,7 +1,6 @@
 public import FoundationEssentials
 import GRDB
 import Glibc
-import Threads
 public import TransferAPI
 
 /// The jobs, their tries and their history in `<directory>/transferd.db`: what is true after a power cut.
@@ -19,8 +18,7 @@ public final class Store: Sendable {
   let path: String
   let pool: DatabasePool
   let queue: WriteQueue
-  /// As many as the database has readers.
-  private let readers = BlockingThreads("store-reader", maximum: DatabaseFile.configuration.maximumReaderCount)
+  private let readers: Readers
 
   /// Opens or creates the database, brings it to this release's schema, and sets file mode 0600.
   ///
@@ -45,7 +43,7 @@ public final class Store: Sendable {
       // GRDB asks for NORMAL while opening, which may lose commits in a power cut.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       try Migrations.migrator.migrate(pool)
-      guard let id = try pool.read(Meta.storeID) else {
+      guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
         throw StoreError.damaged(path: path, reason: "it has lost its own name")
       }
       storeID = id
@@ -54,6 +52,7 @@ public final class Store: Sendable {
       throw StoreError(error, path: file.path)
     }
     queue = WriteQueue(pool: pool, onEvents: onEvents)
+    readers = Readers(path: file.path)
   }
 
   /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw
@@ -72,32 +71,22 @@ public final class Store: Sendable {
       }
       if !isFirst { continuation.resume() }
     }
-    // The last connection to go takes the WAL's files away, which a reader cannot.
-    guard (try? pool.close()) != nil else { return }
-    try? DatabaseQueue(path: path).close()
+    // Readers first: the last connection to go takes the WAL's files away, which a reader cannot.
+    readers.close()
+    try? pool.close()
   }
 
   /// Empties caches, without waiting for anybody.
   public func releaseMemory() {
-    let pool = pool
-    readers.start { pool.releaseMemory() }
+    queue.releaseMemory()
+    readers.releaseMemory()
   }
 
   /// Reads a consistent state, beside the writing.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(StoreError) -> Value {
-    let path = path
-    let isClosed = queue.isClosed
-    guard !isClosed else { throw .closed }
-    let pool = pool
-    let result: Result<Value, StoreError> = await readers.run {
-      do {
-        return .success(try pool.read(body))
-      } catch {
-        return .failure(StoreError(error, path: path))
-      }
-    }
-    return try result.get()
+    guard !queue.isClosed else { throw .closed }
+    return try await readers.read(body)
   }
 }

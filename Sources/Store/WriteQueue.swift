@@ -103,8 +103,17 @@ final class WriteQueue: Sendable {
     if !isAccepted { operation.refuse(.closed) }
   }
 
+  /// Empties the writing connection's cache, when all that was handed in before is written.
+  func releaseMemory() {
+    let pool = pool
+    // Under the lock, so that `close` cannot come between. On the writing thread, as nobody else uses the connection there.
+    state.withLock { state in
+      if !state.isClosed { thread.start { pool.releaseMemory() } }
+    }
+  }
+
   /// On the writing thread, after all that was handed in before.
-  func write(_ body: @escaping @Sendable (Database) -> Void) {
+  private func write(_ body: @escaping @Sendable (Database) -> Void) {
     let pool = pool
     thread.start { pool.writeWithoutTransaction(body) }
   }

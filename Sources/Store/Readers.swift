@@ -1,0 +1,78 @@
+import GRDB
+import Synchronization
+import Threads
+
+/// The connections that read, each with one thread at a time, beside the one that writes.
+///
+/// Not those of GRDB's pool: where threads meet in one of its queues, libdispatch starts threads of its own, and with them a
+/// timer (``TaskThreads``).
+final class Readers: Sendable {
+  private struct State {
+    var free: [DatabaseQueue] = []
+    var isClosed = false
+  }
+
+  /// Read at once.
+  static let maximum = 4
+
+  private let path: String
+  private let threads = BlockingThreads("store-reader", maximum: maximum)
+  private let state = Mutex(State())
+
+  init(path: String) { self.path = path }
+
+  /// Reads one consistent state: what was committed before, and nothing that is committed meanwhile.
+  func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Database) throws -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await threads.run { [self] in
+      do {
+        let connection = try take()
+        defer { give(connection) }
+        return .success(try connection.read(body))
+      } catch {
+        return .failure(StoreError(error, path: path))
+      }
+    }
+    return try result.get()
+  }
+
+  /// Empties the caches of those that nobody uses now, without waiting for it.
+  func releaseMemory() {
+    threads.start { [self] in
+      let idle = state.withLock { state in
+        defer { state.free = [] }
+        return state.free
+      }
+      for connection in idle {
+        connection.releaseMemory()
+        give(connection)
+      }
+    }
+  }
+
+  /// Closes what nobody uses now; the others are closed when they are not used any more.
+  func close() {
+    let idle = state.withLock { state in
+      state.isClosed = true
+      defer { state.free = [] }
+      return state.free
+    }
+    for connection in idle { try? connection.close() }
+  }
+
+  private func take() throws -> DatabaseQueue {
+    if let connection = state.withLock({ $0.free.popLast() }) { return connection }
+    var configuration = DatabaseFile.configuration
+    configuration.readonly = true
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  private func give(_ connection: DatabaseQueue) {
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.free.append(connection) }
+      return state.isClosed
+    }
+    if isClosed { try? connection.close() }
+  }
+}
