@@ -19,7 +19,11 @@ final class Readers: Sendable {
   private let threads = BlockingThreads("store-reader", maximum: maximum)
   private let state = Mutex(State())
 
-  init(path: String) { self.path = path }
+  /// Opens the first one; the others are opened when they are needed.
+  init(path: String) throws {
+    self.path = path
+    give(try take())
+  }
 
   /// Reads one consistent state: what was committed before, and nothing that is committed meanwhile.
   func read<Value: Sendable>(

@@ -48,11 +48,11 @@ public final class Store: Sendable {
       }
       storeID = id
       try pool.write(Meta.noteOpened)
+      readers = try Readers(path: file.path)
     } catch {
       throw StoreError(error, path: file.path)
     }
     queue = WriteQueue(pool: pool, onEvents: onEvents)
-    readers = Readers(path: file.path)
   }
 
   /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw

@@ -30,8 +30,7 @@ struct StandardInputUpload {
     do {
       // Half a dump is of no use, and may be large: it does not stay.
       let (bytes, feed) = try await Interrupt.whileDeferred { [name] in
-        let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
-        var feed = SpoolFeed(client: client, connection: connection, token: spool.token)
+        var feed = try await SpoolFeed(name, client: client, connection: connection)
         do {
           let bytes = try await feed.fill(pieces: Self.pieceBytes)
           try Interrupt.check()
@@ -76,6 +75,23 @@ struct SpoolFeed {
   private static let tries = 5
 
   private var path: String { "/v1/spool/\(token)" }
+
+  /// Asks the daemon for a file. One whose name was lost with its answer is nobody's, and is swept away after a while.
+  init(_ name: String, client: ControlClient, connection: Connection) async throws {
+    (token, self.client) = try await Self.begin(name, client, connection, triesLeft: Self.tries - 1)
+    self.connection = connection
+  }
+
+  private static func begin(
+    _ name: String, _ client: ControlClient, _ connection: Connection, triesLeft: Int
+  ) async throws -> (String, ControlClient) {
+    do {
+      let spool: Spool = try await client.post(ControlClient.path("/v1/spool", [("name", name)]), nil)
+      return (spool.token, client)
+    } catch ControlError.unreachable where triesLeft > 0 {
+      return try await begin(name, try await connection.reopen(client.socket), connection, triesLeft: triesLeft - 1)
+    }
+  }
 
   /// - Returns: how many bytes came.
   mutating func fill(pieces: Int) async throws -> Int64 {
