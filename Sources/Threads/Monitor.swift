@@ -35,9 +35,6 @@ final class Monitor<Value>: @unchecked Sendable {
   /// Lets one waiting thread look again. After the lock was left, or it would wake up only to wait for that.
   func signal() { pthread_cond_signal(condition) }
 
-  /// Lets all waiting threads look again.
-  func broadcast() { pthread_cond_broadcast(condition) }
-
   /// Blocks until `body` returns something, which it is asked for at once, and again after each ``signal()``.
   func wait<Result>(until body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(mutex)
