@@ -56,6 +56,10 @@ final class Alarm: Sendable {
       let index = state.index(of: appointment)
       guard index < state.waiting.count, state.waiting[index].appointment == appointment else { return false }
       state.waiting.remove(at: index)
+      // Nobody is to be woken for what is not wanted any more.
+      if index == state.waiting.count {
+        linux_timer_set(timer, state.waiting.last?.appointment.due ?? UInt64(Int64.max))
+      }
       return true
     }
   }

@@ -131,6 +131,29 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(ear.heard.value.first == .notReachable && ear.heard.value.last == .reachable(.ethernetOrWiFi))
   }
 
+  @Test("who begins to listen while the last other one ends hears the news")
+  func handover() async throws {
+    let network = try await Self.network()
+    let manager = try await Self.manager(network)
+    for round in 0..<20 {
+      let ear = Ear()
+      let other = manager.statuses()
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          let task = Task { for await _ in other {} }
+          task.cancel()
+          await task.value
+        }
+        group.addTask { #expect(manager.startListening(onQueue: .global()) { ear.listen($0) }) }
+      }
+      let isReachable = round % 2 == 1
+      try await ear.wait(for: isReachable ? .reachable(.ethernetOrWiFi) : .notReachable)
+      try await network.ip("route \(isReachable ? "del default" : "add default via 192.0.2.1")")
+      try await ear.wait(for: isReachable ? .notReachable : .reachable(.ethernetOrWiFi))
+      manager.stopListening()
+    }
+  }
+
   @Test("stopping and starting again begins with the status of that moment")
   func again() async throws {
     let network = try await Self.network()

@@ -105,13 +105,17 @@ public final class NetworkReachabilityManager: Sendable {
 
   private func add(_ number: Int, _ queue: DispatchQueue?, _ listener: @escaping Listener) -> Bool {
     asking.withLock { _ in
-      guard startWatching() else { return false }
+      // At once with the watch, which would end with the last of the others.
+      let isListening = state.withLock { state in
+        startWatching(&state)
+        if state.watch != nil { state.listeners[number] = (queue, listener) }
+        return state.watch != nil
+      }
+      guard isListening else { return false }
       let status = current()
       let others = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
-        let others = state.status == status ? [] : state.listeners.filter { $0.key != number }.map(\.value)
-        state.status = status
-        state.listeners[number] = (queue, listener)
-        return others
+        defer { state.status = status }
+        return state.status == status ? [] : state.listeners.filter { $0.key != number }.map(\.value)
       }
       for other in others + [(queue, listener)] { Self.tell(other, status) }
       return true
@@ -135,11 +139,9 @@ public final class NetworkReachabilityManager: Sendable {
 
   // MARK: News
 
-  private func startWatching() -> Bool {
-    state.withLock { state in
-      if state.watch == nil { state.watch = NetlinkWatch(news, onNews: { [weak self] in self?.update() }) }
-      return state.watch != nil
-    }
+  private func startWatching(_ state: inout State) {
+    guard state.watch == nil else { return }
+    state.watch = NetlinkWatch(news, onNews: { [weak self] in self?.update() })
   }
 
   private func update() {
