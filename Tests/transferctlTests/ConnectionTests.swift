@@ -35,7 +35,7 @@ import TransferAPI
     #expect(try await connection.open().socket == "/dev/zero")
   }
 
-  @Test("somebody who says nothing is given up in time", .timeLimit(.minutes(1)))
+  @Test("somebody who says nothing is given up in time", .timeLimit(.minutes(5)))
   func silent() async throws {
     struct Mute: ControlTransport {
       func send(
@@ -51,7 +51,7 @@ import TransferAPI
         throw ControlError.unreachable("never asked")
       }
     }
-    var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection()
+    var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection(answerTimeout: .milliseconds(200))
     connection.makeTransport = { _ in Mute() }
     #expect(try await connection.probe(connection.client("/dev/null")) == .silent)
     await #expect(throws: CommandFailure.self) { try await connection.open() }
@@ -74,6 +74,23 @@ import TransferAPI
     #expect(connection.locations.socket == "/run/u/transferd/transferd.sock")
     #expect(connection.locations.stateDirectory == "/home/u/.local/state/transferd")
     #expect(try !ConnectionOptions.parse(["--no-autostart"]).connection(environment: environment).mayStart)
+  }
+
+  @Test(
+    "how long a daemon may take to answer",
+    arguments: [
+      ("", 1.7), ("60", 60), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("1e9", nil), ("soon", nil),
+    ]
+      as [(String, Double?)])
+  func answerTimeout(text: String, seconds: Double?) throws {
+    let options = try ConnectionOptions.parse([])
+    let environment = ["HOME": "/home/u", "TRANSFERCTL_ANSWER_TIMEOUT": text]
+    guard let seconds else {
+      let failure = #expect(throws: CommandFailure.self) { try options.connection(environment: environment) }
+      #expect(failure?.status == .usage)
+      return
+    }
+    #expect(try options.connection(environment: environment).answerTimeout == .seconds(seconds))
   }
 }
 

@@ -22,7 +22,8 @@ final class ScriptedDaemon: ControlTransport {
   var requests: [String] { log.withLock { $0 } }
 
   func connection(
-    explicit: Bool = true, socket: String = "/dev/null", mayStart: Bool = false
+    explicit: Bool = true, socket: String = "/dev/null", mayStart: Bool = false,
+    answerTimeout: Duration = .seconds(60)
   ) throws -> Connection {
     var locations = try Locations(
       socket: socket, stateDirectory: "/nonexistent", environment: [:], uid: 1, home: nil,
@@ -30,7 +31,7 @@ final class ScriptedDaemon: ControlTransport {
     locations.isSocketExplicit = explicit
     return Connection(
       locations: locations, mayStart: mayStart, systemSocket: "/nonexistent/system.sock",
-      makeTransport: { _ in self }, answerTimeout: .milliseconds(200))
+      makeTransport: { _ in self }, answerTimeout: answerTimeout)
   }
 
   var client: ControlClient { ControlClient(socket: "/dev/null", transport: self) }

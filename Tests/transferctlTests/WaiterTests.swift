@@ -96,7 +96,7 @@ import TransferAPI
   }
 
   @Test(
-    "the newest event's number is asked for before the states, and streamed from", .timeLimit(.minutes(1)))
+    "the newest event's number is asked for before the states, and streamed from", .timeLimit(.minutes(5)))
   func order() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 41) }
@@ -116,7 +116,7 @@ import TransferAPI
   }
 
   /// The job had failed and was retried between the two questions; the stream tells the failure again.
-  @Test("an old failure told again does not end the wait", .timeLimit(.minutes(1)))
+  @Test("an old failure told again does not end the wait", .timeLimit(.minutes(5)))
   func replay() async throws {
     let error = JobFailure(code: .dns, message: "x", transient: true)
     let daemon = ScriptedDaemon { _, path, count in
@@ -148,7 +148,7 @@ import TransferAPI
     #expect(try await waiter(.ids([JobID(1)]), daemon).run(from: daemon.client) == .failed)
   }
 
-  @Test("a daemon that restarts does not break the wait", .timeLimit(.minutes(1)))
+  @Test("a daemon that restarts does not break the wait", .timeLimit(.minutes(5)))
   func restart() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       if path == "/healthz" { return (200, "ok") }
@@ -160,7 +160,7 @@ import TransferAPI
     #expect(daemon.requests.contains("GET /healthz"))
   }
 
-  @Test("time out", .timeLimit(.minutes(1)))
+  @Test("time out", .timeLimit(.minutes(5)))
   func timeout() async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 1) }
@@ -187,7 +187,7 @@ import TransferAPI
     #expect(try await waiter(.all, daemon).run(from: daemon.client) == .done)
   }
 
-  @Test("jobs that join in the meantime are waited for too", .timeLimit(.minutes(1)))
+  @Test("jobs that join in the meantime are waited for too", .timeLimit(.minutes(5)))
   func joining() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 1) }

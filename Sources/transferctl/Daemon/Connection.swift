@@ -10,8 +10,8 @@ struct Connection: Sendable {
   let mayStart: Bool
   var systemSocket = Locations.systemSocket
   var makeTransport: @Sendable (String) -> any ControlTransport = { EngineTransport(socket: $0) }
-  /// How long somebody who accepted the connection may take to say that all is well. With the start of this
-  /// program the contract allows 2 s.
+  /// How long somebody who accepted the connection may take to say that all is well: TRANSFERCTL_ANSWER_TIMEOUT. With
+  /// the start of this program the contract allows 2 s.
   var answerTimeout: Duration = .milliseconds(1700)
 
   /// What a socket is found to be.

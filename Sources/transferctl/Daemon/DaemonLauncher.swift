@@ -5,7 +5,7 @@ import TransferAPI
 /// Starts the user's daemon, detached from this terminal and this program, and waits until it is ready.
 struct DaemonLauncher: Sendable {
   let locations: Locations
-  var patience: Duration = .seconds(10)
+  var patience: Duration = .seconds(30)
   /// How long another daemon may take to be heard after ours has gone: it may have lost the race for the lock.
   var grace: Duration = .seconds(1)
 

@@ -25,7 +25,14 @@ struct ConnectionOptions: ParsableArguments {
     locations.socket = try paths.absolute(locations.socket)
     locations.stateDirectory = try paths.absolute(locations.stateDirectory)
     let forbidden = environment["TRANSFERCTL_NO_AUTOSTART"].map { !["", "0"].contains($0) } ?? false
-    return Connection(locations: locations, mayStart: !noAutostart && !forbidden)
+    var connection = Connection(locations: locations, mayStart: !noAutostart && !forbidden)
+    if let text = environment["TRANSFERCTL_ANSWER_TIMEOUT"], !text.isEmpty {
+      guard let seconds = Double(text), seconds > 0, seconds <= 86400 else {
+        throw CommandFailure(.usage, "TRANSFERCTL_ANSWER_TIMEOUT is not a number of seconds: \(text)")
+      }
+      connection.answerTimeout = .seconds(seconds)
+    }
+    return connection
   }
 
   func open() async throws -> ControlClient { try await connection().open() }

@@ -84,10 +84,13 @@ struct DaemonProcess: Sendable {
         try await server.run {
           notifier.send("READY=1\nSTATUS=ready")
           logger.notice("transferd is ready", metadata: ["socket": "\(socketPath)", "pid": "\(getpid())"])
-          await scheduler.wake()
-          await aftermath.start()
-          await daemon.sweepSpools()
-          await scheduler.rest()
+          // The first question is answered when this returns: nobody waits for the disk.
+          Task {
+            await scheduler.wake()
+            await aftermath.start()
+            await daemon.sweepSpools()
+            await scheduler.rest()
+          }
         }
       } catch is CancellationError {
       } catch {
