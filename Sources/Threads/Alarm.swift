@@ -33,9 +33,9 @@ final class Alarm: Sendable {
   /// - Parameter call: on the alarm's thread, so it must be quick.
   @discardableResult
   func add(after nanoseconds: UInt64, _ call: @escaping @Sendable () -> Void) -> Appointment {
-    let (sum, isTooFar) = Self.now.addingReportingOverflow(nanoseconds)
-    let due = isTooFar ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
-    return state.withLock { state in
+    state.withLock { state in
+      let (sum, isTooFar) = Self.now.addingReportingOverflow(nanoseconds)
+      let due = isTooFar ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
       if !state.isStarted {
         state.isStarted = true
         startThread("alarm") { while true { self.wait() } }
@@ -64,8 +64,11 @@ final class Alarm: Sendable {
     }
   }
 
-  /// What still waits.
-  var count: Int { state.withLock { $0.waiting.count } }
+  /// How many calls still wait whose time comes between so many nanoseconds from now.
+  func count(after: UInt64, before: UInt64) -> Int {
+    let now = Self.now
+    return state.withLock { $0.waiting.count { (now + after..<now + before).contains($0.appointment.due) } }
+  }
 
   private static var now: UInt64 {
     var now = timespec()

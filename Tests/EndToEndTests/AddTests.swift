@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl add", .serialized, .timeLimit(.minutes(2))) struct AddTests {
+@Suite("transferctl add", .serialized, .timeLimit(.minutes(5))) struct AddTests {
   @Test("standard output is the ids, one a line, and nothing else")
   func output() async throws {
     let daemon = try await Daemon()
@@ -229,7 +229,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add --key", .serialized, .timeLimit(.minutes(2))) struct AddKeyTests {
+@Suite("transferctl add --key", .serialized, .timeLimit(.minutes(5))) struct AddKeyTests {
   @Test("the same key answers the same job, and the destination is no hindrance")
   func again() async throws {
     let daemon = try await Daemon()
@@ -266,7 +266,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add -i", .serialized, .timeLimit(.minutes(2))) struct AddInputTests {
+@Suite("transferctl add -i", .serialized, .timeLimit(.minutes(5))) struct AddInputTests {
   @Test("lines are URLs or JSON; comments, blank lines, CRLF and a byte order mark do not matter")
   func lines() async throws {
     let daemon = try await Daemon()
@@ -324,7 +324,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add --wait", .serialized, .timeLimit(.minutes(2))) struct AddWaitTests {
+@Suite("transferctl add --wait", .serialized, .timeLimit(.minutes(5))) struct AddWaitTests {
   @Test("0 when completed, 1 when failed, with the id on standard output and words on standard error")
   func endings() async throws {
     let daemon = try await Daemon()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// C1, C3, C5: networks that are slow, lossy, silent or half dead. They are namespaces, which need root.
-@Suite("a bad network", .timeLimit(.minutes(4))) struct BadNetworkTests {
+@Suite("a bad network", .timeLimit(.minutes(5))) struct BadNetworkTests {
   private func daemon(in network: BadNetwork) async throws -> Daemon {
     let daemon = try await Daemon(isStarted: false)
     try daemon.launch(through: network.wrapper)

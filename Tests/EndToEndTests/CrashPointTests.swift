@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// P3, D1, D2: the daemon is killed exactly between two steps of a download.
-@Suite("a kill at an exact point", .timeLimit(.minutes(2))) struct CrashPointTests {
+@Suite("a kill at an exact point", .timeLimit(.minutes(5))) struct CrashPointTests {
   /// Where the kill comes.
   enum Point: String, CaseIterable, CustomTestStringConvertible {
     case makingThePartFile = "while the part file is made"

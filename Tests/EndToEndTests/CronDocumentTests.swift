@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// docs/cron.md, followed as it is written: only names of hosts, directories and programs are those of the test.
-@Suite("docs/cron.md", .timeLimit(.minutes(3))) struct CronDocumentTests {
+@Suite("docs/cron.md", .timeLimit(.minutes(5))) struct CronDocumentTests {
   private let document: String
   private let user: FreshUser
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// E1, E3, E4: the disk refuses one step of a download for a while. The calls fail by strace(1).
-@Suite("a disk that refuses", .timeLimit(.minutes(3))) struct DiskFaultTests {
+@Suite("a disk that refuses", .timeLimit(.minutes(5))) struct DiskFaultTests {
   /// Which step is refused, and with what.
   struct Fault: CustomTestStringConvertible, Sendable {
     enum Step: String, CaseIterable { case bytes, record, rename, name }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// P2: a destination holds the server's bytes, or what stood there before, or nothing.
-@Suite("the destination", .timeLimit(.minutes(2))) struct ExactBytesTests {
+@Suite("the destination", .timeLimit(.minutes(5))) struct ExactBytesTests {
   @Test("does not exist until the download is complete")
   func absentUntilComplete() async throws {
     let payload = Payload(size: 3 << 20, seed: 1)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Jobs whose files come from FTP and SSH servers.
-@Suite("ftp, sftp and scp", .timeLimit(.minutes(2))) struct FileServerTests {
+@Suite("ftp, sftp and scp", .timeLimit(.minutes(5))) struct FileServerTests {
   /// What a kill may cost: what was not recorded yet, the overlap, and what was on its way.
   static let refetched: Int64 = 3 << 20
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// E1: a file system without space. Mounting one needs root.
-@Suite("a full disk", .timeLimit(.minutes(2))) struct FullDiskTests {
+@Suite("a full disk", .timeLimit(.minutes(5))) struct FullDiskTests {
   /// How the daemon learns that the space does not suffice.
   enum Discovery: String, CaseIterable { case announcedLength, failingWrite }
 

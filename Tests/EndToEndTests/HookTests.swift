@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// G16, D11: commands that are told of ends.
-@Suite("hooks", .timeLimit(.minutes(2))) struct HookTests {
+@Suite("hooks", .timeLimit(.minutes(5))) struct HookTests {
   private func config(_ script: String) -> String {
     """
     transferd:

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("hostile servers", .serialized, .timeLimit(.minutes(2))) struct HostileServerTests {
+@Suite("hostile servers", .serialized, .timeLimit(.minutes(5))) struct HostileServerTests {
   @Test("no credential follows a redirect to another port; within the origin all do")
   func leaks() async throws {
     let daemon = try await Daemon()
@@ -131,7 +131,7 @@ import Testing
   }
 }
 
-@Suite("secrets and other users", .serialized, .timeLimit(.minutes(2))) struct PrivacyTests {
+@Suite("secrets and other users", .serialized, .timeLimit(.minutes(5))) struct PrivacyTests {
   @Test("no secret of a job is shown or logged anywhere")
   func secrets() async throws {
     let daemon = try await Daemon("--log-level", "trace")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// P3: whatever is killed goes on by itself.
-@Suite("kill -9", .timeLimit(.minutes(2))) struct KillTests {
+@Suite("kill -9", .timeLimit(.minutes(5))) struct KillTests {
   /// Bytes that may be fetched twice for each kill.
   static let refetched: Int64 = 1 << 20
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("retries and outages", .serialized, .timeLimit(.minutes(2))) struct OutageTests {
+@Suite("retries and outages", .serialized, .timeLimit(.minutes(5))) struct OutageTests {
   /// A URL at whose port nobody listens.
   static func refusedURL() throws -> String {
     let server = try LoopbackServer(.file(size: 1))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// P4: a pause keeps, a resume goes on, cancel and remove clean up.
-@Suite("pause, cancel and remove", .timeLimit(.minutes(2))) struct PauseTests {
+@Suite("pause, cancel and remove", .timeLimit(.minutes(5))) struct PauseTests {
   @Test("a resume fetches no byte again", arguments: [nil, SIGTERM, SIGKILL])
   func resumed(restart: Int32?) async throws {
     let payload = Payload(size: 6 << 20, seed: 1)

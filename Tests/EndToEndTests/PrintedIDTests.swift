@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// P1: an id that was printed is a job that exists.
-@Suite("a printed id", .timeLimit(.minutes(2))) struct PrintedIDTests {
+@Suite("a printed id", .timeLimit(.minutes(5))) struct PrintedIDTests {
   @Test("exists after a kill at the moment its line is read")
   func single() async throws {
     let daemon = try await Daemon()

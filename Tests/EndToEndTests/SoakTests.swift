@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("soak", .timeLimit(.minutes(2))) struct SoakTests {
+@Suite("soak", .timeLimit(.minutes(5))) struct SoakTests {
   @Test("fifty downloads and twenty kills end in fifty right files")
   func soak() async throws {
     let seed = UInt64.random(in: 0 ... .max)

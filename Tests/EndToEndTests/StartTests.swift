@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// D5, D6, E16: what stands in the way of a start.
-@Suite("a start", .timeLimit(.minutes(2))) struct StartTests {
+@Suite("a start", .timeLimit(.minutes(5))) struct StartTests {
   @Test("is refused while another daemon has the state, naming its pid; that one is not disturbed")
   func second() async throws {
     let daemon = try await Daemon()

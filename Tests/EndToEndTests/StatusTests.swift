@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl status and show", .serialized, .timeLimit(.minutes(2))) struct StatusTests {
+@Suite("transferctl status and show", .serialized, .timeLimit(.minutes(5))) struct StatusTests {
   static let fields: Set = [
     "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
     "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "action", "createdAt", "startedAt",
@@ -122,7 +122,7 @@ import Testing
   }
 }
 
-@Suite("transferctl's standard output", .serialized, .timeLimit(.minutes(2))) struct OutputTests {
+@Suite("transferctl's standard output", .serialized, .timeLimit(.minutes(5))) struct OutputTests {
   @Test("what cannot be written exits with 1", arguments: [Launch.Stream.closed, .file("/dev/full")])
   func unwritable(_ stream: Launch.Stream) async throws {
     let daemon = try await Daemon()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// D: how the daemon stops, pauses and is told things by signals.
-@Suite("signals", .timeLimit(.minutes(2))) struct StopTests {
+@Suite("signals", .timeLimit(.minutes(5))) struct StopTests {
   @Test("SIGTERM ends with 0 within 5 s, and no byte is fetched again", arguments: [SIGTERM, SIGINT])
   func cleanStop(signal: Int32) async throws {
     let payload = Payload(size: 6 << 20, seed: 1)
@@ -77,7 +77,7 @@ import Testing
 }
 
 /// D: what the service manager hears.
-@Suite("notifications", .timeLimit(.minutes(2))) struct NotificationTests {
+@Suite("notifications", .timeLimit(.minutes(5))) struct NotificationTests {
   @Test("READY=1 comes with a socket that answers, each time")
   func ready() async throws {
     // The fixture connects as soon as it hears READY=1, and throws if nobody listens.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U3: what becomes of files when the server has them.
-@Suite("on-success", .timeLimit(.minutes(3))) struct UploadActionTests {
+@Suite("on-success", .timeLimit(.minutes(5))) struct UploadActionTests {
   /// Where the daemon is killed.
   enum Point: String, CaseIterable, CustomTestStringConvertible {
     case completing = "at the commit that says completed"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// U4, and what of group B of the faults shows only through the daemon: what answers mean, protocol by protocol.
-@Suite("answers to uploads", .timeLimit(.minutes(3))) struct UploadAnswerTests {
+@Suite("answers to uploads", .timeLimit(.minutes(5))) struct UploadAnswerTests {
   enum Way: String, CaseIterable, Sendable {
     case plain, form, tus, resumable, s3, webdav
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U3, F4, F5: lists, batches and keys, as cron uses them.
-@Suite("uploads from cron", .timeLimit(.minutes(4))) struct UploadCronTests {
+@Suite("uploads from cron", .timeLimit(.minutes(5))) struct UploadCronTests {
   @Test("two runs at once with the same keys send each file once, and move it once")
   func overlapping() async throws {
     let nginx = try await Nginx(.init(uploads: true))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The command lines that people are shown, as they are, but for the names of hosts.
-@Suite("examples of uploads", .timeLimit(.minutes(3))) struct UploadExampleTests {
+@Suite("examples of uploads", .timeLimit(.minutes(5))) struct UploadExampleTests {
   private func shell(_ command: String, _ daemon: Daemon, in directory: String) async throws -> ChildProcess.Result {
     let programs = (try BuiltPrograms.path("transferctl") as NSString).deletingLastPathComponent
     var launch = try daemon.ctlLaunch([])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U2, U5: uploads and a daemon that is killed.
-@Suite("kill -9 during an upload", .timeLimit(.minutes(4))) struct UploadKillTests {
+@Suite("kill -9 during an upload", .timeLimit(.minutes(5))) struct UploadKillTests {
   @Test("of the plain kind sends all again, and the server ends with the right bytes")
   func plain() async throws {
     let nginx = try await Nginx(.init(uploads: true))

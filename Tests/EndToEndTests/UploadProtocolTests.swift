@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U1, U2 for each protocol, against servers that somebody else wrote.
-@Suite("uploads by each protocol", .timeLimit(.minutes(4))) struct UploadProtocolTests {
+@Suite("uploads by each protocol", .timeLimit(.minutes(5))) struct UploadProtocolTests {
   private static let sizes: [Int64] = [
     0, 1, 5 << 20 - 1, 5 << 20, 5 << 20 + 1, 8 << 20 - 1, 8 << 20 + 1, 16 << 20 - 1, 16 << 20, 24 << 20 + 1,
   ]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Resumable Uploads for HTTP, the IETF's draft, through the daemon.
-@Suite("resumable uploads", .timeLimit(.minutes(3))) struct UploadResumableTests {
+@Suite("resumable uploads", .timeLimit(.minutes(5))) struct UploadResumableTests {
   @Test("killed ten times, it goes on where the server is, and sends nothing twice that it has")
   func kills() async throws {
     let moments = (0..<10).map { _ in Gate() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U2, U4, U5 of S3, by a server that fails as a test says.
-@Suite("uploads to S3", .timeLimit(.minutes(3))) struct UploadS3Tests {
+@Suite("uploads to S3", .timeLimit(.minutes(5))) struct UploadS3Tests {
   private static func daemon() async throws -> Daemon {
     try await Daemon(environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"])
   }

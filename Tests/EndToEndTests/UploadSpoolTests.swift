@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `upload -`: what came by standard input is the daemon's own until the server has it.
-@Suite("standard input", .timeLimit(.minutes(3))) struct UploadSpoolTests {
+@Suite("standard input", .timeLimit(.minutes(5))) struct UploadSpoolTests {
   @Test("is stored before the id is printed, survives a kill, and is deleted when it was sent")
   func survives() async throws {
     let nginx = try await Nginx(.init(uploads: true))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// U1, U4, F7, F8: what a server gets, and what its answers mean.
-@Suite("uploads", .timeLimit(.minutes(3))) struct UploadTests {
+@Suite("uploads", .timeLimit(.minutes(5))) struct UploadTests {
   @Test(
     "every size arrives byte for byte",
     arguments: [0, 1, 5 << 20 - 1, 5 << 20, 5 << 20 + 1, 16 << 20 - 1, 16 << 20 + 1] as [Int64])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("pause, resume, cancel, retry, remove", .serialized, .timeLimit(.minutes(2))) struct VerbTests {
+@Suite("pause, resume, cancel, retry, remove", .serialized, .timeLimit(.minutes(5))) struct VerbTests {
   @Test("each selector chooses, and says so on standard error alone")
   func selectors() async throws {
     let daemon = try await Daemon()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl wait and watch", .serialized, .timeLimit(.minutes(2))) struct WaitTests {
+@Suite("transferctl wait and watch", .serialized, .timeLimit(.minutes(5))) struct WaitTests {
   @Test("ids, a batch or all: 0 if all completed, 1 if one failed or was cancelled, 4 for what is unknown")
   func endings() async throws {
     let daemon = try await Daemon()

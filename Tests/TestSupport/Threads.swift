@@ -46,11 +46,15 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
   pthread_attr_setstacksize(&attributes, 1 << 20)
   var thread = pthread_t()
   let box = Unmanaged.passRetained(Box(body))
-  let failure = pthread_create(
-    &thread, &attributes,
-    { argument in
-      Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
-      return nil
-    }, box.toOpaque())
+  var failure: Int32 = EAGAIN
+  for _ in 0..<1000 where failure == EAGAIN {
+    failure = pthread_create(
+      &thread, &attributes,
+      { argument in
+        Unmanaged<Box>.fromOpaque(argument!).takeRetainedValue().body()
+        return nil
+      }, box.toOpaque())
+    if failure == EAGAIN { usleep(10_000) }
+  }
   precondition(failure == 0, "cannot start a thread")
 }

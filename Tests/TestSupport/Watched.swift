@@ -43,7 +43,7 @@ public final class Watched<State: Sendable>: Sendable {
   ///
   /// Throws `TestSupportError.timedOut` after `timeout`, or `CancellationError` when the task is cancelled.
   public func wait<Value: Sendable>(
-    for what: String, timeout: Duration = .seconds(30),
+    for what: String, timeout: Duration = .seconds(120),
     until condition: @escaping @Sendable (State) -> Value?
   ) async throws -> Value {
     let waiter = OneShot<Value>()
@@ -94,7 +94,7 @@ public final class Gate: Sendable {
   }
 
   /// Suspends until the gate is open.
-  public func wait(timeout: Duration = .seconds(30)) async throws {
+  public func wait(timeout: Duration = .seconds(120)) async throws {
     try await opened.wait(for: "a gate to open", timeout: timeout) { $0 ? () : nil }
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import transferd
 
-@Suite(.timeLimit(.minutes(1))) struct BoundedQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct BoundedQueueTests {
   private func queue(_ limit: Int) -> BoundedQueue<String> { BoundedQueue(limit: limit) { $0.utf8.count } }
 
   @Test("everything is handed out in its order, and then the end", arguments: [0, 1, 100, 1 << 20])

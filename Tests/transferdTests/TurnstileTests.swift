@@ -37,15 +37,12 @@ import Testing
     await turnstile.enter()
     let order = Watched<[Int]>([])
     for number in 0..<5 {
-      let arrived = Watched(false)
       Task {
-        arrived.mutate { $0 = true }
         await turnstile.enter()
         order.mutate { $0.append(number) }
         turnstile.leave()
       }
-      try await arrived.wait(for: "task \(number)") { $0 ? () : nil }
-      try await Task.sleep(for: .milliseconds(20))
+      while turnstile.waitingCount <= number { await Task.yield() }
     }
     turnstile.leave()
     try await order.wait(for: "all") { $0.count == 5 ? () : nil }

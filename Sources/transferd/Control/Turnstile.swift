@@ -15,6 +15,9 @@ final class Turnstile: Sendable {
 
   init(places: Int) { state = Mutex(State(free: places)) }
 
+  /// How many wait for a place.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
   /// Returns when a place is the caller's. `leave` gives it back.
   func enter() async {
     await withCheckedContinuation { continuation in

@@ -84,12 +84,12 @@ public final class ChildProcess: Sendable {
 
   /// Suspends until the child has ended.
   @discardableResult
-  public func waitForEnd(timeout: Duration = .seconds(30)) async throws -> Ending {
+  public func waitForEnd(timeout: Duration = .seconds(120)) async throws -> Ending {
     try await state.wait(for: "the end of \(launch.name)", timeout: timeout) { $0.ending }
   }
 
   /// Suspends until the child has ended; kills it and throws when the time runs out or the task is cancelled.
-  public func result(timeout: Duration = .seconds(30)) async throws -> Result {
+  public func result(timeout: Duration = .seconds(120)) async throws -> Result {
     do {
       try await waitForEnd(timeout: timeout)
     } catch {
@@ -98,7 +98,7 @@ public final class ChildProcess: Sendable {
         program: launch.name,
         reason: "\(error)\nstdout: \(outputSoFar.suffix(2000))\nstderr: \(errorsSoFar.suffix(4000))")
     }
-    try? await state.wait(for: "the end of its output", timeout: .seconds(2)) {
+    try? await state.wait(for: "the end of its output", timeout: .seconds(30)) {
       $0.openStreams == 0 ? () : nil
     }
     let last = state.value
@@ -108,12 +108,12 @@ public final class ChildProcess: Sendable {
   }
 
   /// Suspends until standard output holds a text.
-  public func waitForOutput(_ text: String, timeout: Duration = .seconds(30)) async throws {
+  public func waitForOutput(_ text: String, timeout: Duration = .seconds(120)) async throws {
     try await waitForText(text, in: \.output, timeout)
   }
 
   /// Suspends until standard error holds a text.
-  public func waitForErrors(_ text: String, timeout: Duration = .seconds(30)) async throws {
+  public func waitForErrors(_ text: String, timeout: Duration = .seconds(120)) async throws {
     try await waitForText(text, in: \.errors, timeout)
   }
 

@@ -79,7 +79,7 @@ public final class Daemon: Sendable {
   public var notifications: [String] { run.withLock { $0?.notify.heard.value ?? [] } }
 
   /// Suspends until the daemon has told its service manager this so many times.
-  public func waitForNotification(_ text: String, count: Int = 1, timeout: Duration = .seconds(30)) async throws {
+  public func waitForNotification(_ text: String, count: Int = 1, timeout: Duration = .seconds(120)) async throws {
     guard let heard = run.withLock({ $0?.notify.heard }) else { return }
     try await heard.wait(for: "\(count) × \(text)", timeout: timeout) { lines in
       lines.count { $0 == text } >= count ? () : nil
@@ -112,13 +112,13 @@ public final class Daemon: Sendable {
   }
 
   /// Starts the daemon and waits until it says `READY=1`; an early end is thrown, with the log.
-  public func start(timeout: Duration = .seconds(30)) async throws {
+  public func start(timeout: Duration = .seconds(120)) async throws {
     try launch()
     try await waitUntilReady(timeout: timeout)
   }
 
   /// Waits until the daemon says `READY=1`.
-  public func waitUntilReady(timeout: Duration = .seconds(30)) async throws {
+  public func waitUntilReady(timeout: Duration = .seconds(120)) async throws {
     guard let current = run.withLock({ $0 }) else { return }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -151,7 +151,7 @@ public final class Daemon: Sendable {
 
   /// Asks the daemon to stop by SIGTERM and returns how it did.
   @discardableResult
-  public func terminate(timeout: Duration = .seconds(30)) async throws -> Stop {
+  public func terminate(timeout: Duration = .seconds(120)) async throws -> Stop {
     try await stop(by: SIGTERM, timeout: timeout)
   }
 
@@ -166,7 +166,7 @@ public final class Daemon: Sendable {
     try await start()
   }
 
-  private func stop(by signal: Int32, timeout: Duration = .seconds(30)) async throws -> Stop {
+  private func stop(by signal: Int32, timeout: Duration = .seconds(120)) async throws -> Stop {
     guard let process else {
       throw TestSupportError.failed(program: "transferd", reason: "it was never started")
     }

@@ -70,7 +70,7 @@ public final class FTPServer: Sendable {
     // Debian's python3, which has Debian's packages; another may stand before it on PATH.
     let process = try ChildProcess(Launch("/usr/bin/python3", ["-u", script, settings]))
     do {
-      try await process.waitForOutput("\n", timeout: .seconds(20))
+      try await process.waitForOutput("\n", timeout: .seconds(60))
     } catch {
       throw TestSupportError.failed(
         program: "pyftpdlib (install python3-pyftpdlib and python3-openssl)", reason: process.errorsSoFar)

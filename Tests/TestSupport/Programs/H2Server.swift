@@ -17,8 +17,7 @@ public final class H2Server: Sendable {
     process = try ChildProcess(
       Launch("/usr/bin/python3", ["-u", script, certificates.certificate, certificates.key, file]))
     do {
-      try await process.waitForOutput("listening ", timeout: .seconds(20))
-      try await process.waitForOutput("\n", timeout: .seconds(5))
+      try await process.waitForOutput("\n", timeout: .seconds(60))
     } catch {
       throw TestSupportError.failed(
         program: "the HTTP/2 server (apt-get install python3-h2)", reason: "\(error): \(process.errorsSoFar)")

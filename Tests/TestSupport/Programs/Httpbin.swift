@@ -20,11 +20,14 @@ public final class Httpbin: Sendable {
     process = try ChildProcess(
       Launch(
         program,
-        ["--worker-class", "gthread", "--threads", "8", "--workers", "1", "--bind", "127.0.0.1:0", "httpbin:app"],
+        [
+          "--preload", "--worker-class", "gthread", "--threads", "8", "--workers", "1", "--bind", "127.0.0.1:0",
+          "httpbin:app",
+        ],
         directory: directory.path))
     let mark = "Listening at: http://127.0.0.1:"
     do {
-      try await process.waitForErrors("Booting worker", timeout: .seconds(20))
+      try await process.waitForErrors("Booting worker", timeout: .seconds(60))
     } catch {
       throw TestSupportError.failed(program: "gunicorn", reason: "\(error): \(process.errorsSoFar)")
     }

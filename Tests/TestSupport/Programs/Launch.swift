@@ -55,13 +55,13 @@ public struct Launch: Sendable {
   public var name: String { URL(fileURLWithPath: program).lastPathComponent }
 
   /// Starts the program and waits for its end.
-  public func run(timeout: Duration = .seconds(30)) async throws -> ChildProcess.Result {
+  public func run(timeout: Duration = .seconds(120)) async throws -> ChildProcess.Result {
     try await ChildProcess(self).result(timeout: timeout)
   }
 
   /// Starts the program and waits for its end; an exit code other than 0 is thrown with what it said.
   @discardableResult
-  public func runSuccessfully(timeout: Duration = .seconds(30)) async throws -> ChildProcess.Result {
+  public func runSuccessfully(timeout: Duration = .seconds(120)) async throws -> ChildProcess.Result {
     let result = try await run(timeout: timeout)
     guard result.status == 0 else {
       throw TestSupportError.failed(program: name, reason: "\(result.ending): \(result.stderr)")

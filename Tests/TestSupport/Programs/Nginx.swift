@@ -92,7 +92,7 @@ public final class Nginx: Sendable {
   }
 
   /// Lets requests end (SIGQUIT), or, after `grace`, does not; returns when nginx is gone.
-  public func stop(grace: Duration = .seconds(5)) async throws {
+  public func stop(grace: Duration = .seconds(30)) async throws {
     process.kill(SIGQUIT)
     if (try? await process.result(timeout: grace)) == nil {
       process.signalGroup(SIGKILL)
@@ -159,7 +159,7 @@ extension Nginx {
 }
 
 /// A port of 127.0.0.1 on which nobody listens at this moment.
-public func freePort() throws -> UInt16 {
+func freePort() throws -> UInt16 {
   let (descriptor, port) = try listenOnLoopback()
   close(descriptor)
   return port

@@ -51,17 +51,20 @@ public final class Microsocks: Sendable {
 
   /// What it has logged: a line for each connection it made.
   public var log: String { process.errorsSoFar }
+
+  /// Suspends until the log holds a text.
+  public func waitForLog(_ text: String) async throws { try await process.waitForErrors(text) }
 }
 
 /// Starts a server that must be told its port, with another one where somebody was faster, and waits until it listens.
 func startedOnFreePort(
   _ name: String, _ launch: (UInt16) throws -> Launch
 ) async throws -> (ChildProcess, UInt16) {
-  var lastError: any Error = TestSupportError.timedOut("\(name) to listen", after: .seconds(10))
+  var lastError: any Error = TestSupportError.timedOut("\(name) to listen", after: .seconds(30))
   for _ in 0..<5 {
     let port = try freePort()
     let process = try ChildProcess(launch(port))
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(30)
     // A foreign program cannot tell that it is ready: look again and again.
     while ContinuousClock.now < deadline, process.isRunning {
       if process.isListening(on: port) { return (process, port) }

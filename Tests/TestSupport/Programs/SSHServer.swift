@@ -52,7 +52,7 @@ public final class SSHServer: Sendable {
       try directory.file("sshd_config", text: options.configuration(in: directory, port))
       let process = try ChildProcess(Launch(program, ["-D", "-e", "-f", directory.path("sshd_config")]))
       do {
-        try await process.waitForErrors("Server listening on 127.0.0.1 port \(port)", timeout: .seconds(10))
+        try await process.waitForErrors("Server listening on 127.0.0.1 port \(port)", timeout: .seconds(60))
       } catch {
         lastError =
           process.isRunning

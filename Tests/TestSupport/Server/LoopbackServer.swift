@@ -78,7 +78,7 @@ public final class LoopbackServer: Sendable {
   /// A request counts once its head is there and, unless the script reads bodies, its body too.
   @discardableResult
   public func waitForRequests(
-    _ count: Int = 1, timeout: Duration = .seconds(30),
+    _ count: Int = 1, timeout: Duration = .seconds(120),
     where matches: @escaping @Sendable (ServedRequest) -> Bool = { _ in true }
   ) async throws -> [ServedRequest] {
     try await core.records.wait(for: "\(count) requests to the loopback server", timeout: timeout) {
@@ -89,7 +89,7 @@ public final class LoopbackServer: Sendable {
 
   /// Suspends until the counters satisfy a condition, such as `{ $0.openConnections == 0 }`.
   public func waitForCounters(
-    timeout: Duration = .seconds(30), until condition: @escaping @Sendable (Counters) -> Bool
+    timeout: Duration = .seconds(120), until condition: @escaping @Sendable (Counters) -> Bool
   ) async throws {
     try await core.records.wait(for: "counters of the loopback server", timeout: timeout) {
       condition($0.counters) ? () : nil

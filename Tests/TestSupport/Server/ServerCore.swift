@@ -97,11 +97,17 @@ extension ServerCore.Open {
 
 /// Opens a listening socket on 127.0.0.1 at a port the kernel chooses.
 func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
+  let bound = try bindToLoopback()
+  try checked("listen", listen(bound.descriptor, 1024))
+  return bound
+}
+
+/// A socket that has a free port and does not listen yet.
+func bindToLoopback() throws -> (descriptor: Int32, port: UInt16) {
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = try checked("make a socket", socket(AF_INET, kind, 0))
   return try withLoopbackAddress(0) { address, length in
     try checked("bind a socket", bind(descriptor, address, length.pointee))
-    try checked("listen", listen(descriptor, 1024))
     try checked("read a socket's name", getsockname(descriptor, address, length))
     let port = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { $0.pointee.sin_port }
     return (descriptor, UInt16(bigEndian: port))

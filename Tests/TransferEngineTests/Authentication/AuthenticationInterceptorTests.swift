@@ -47,7 +47,7 @@ private final class TokenAuthenticator: Authenticator {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationInterceptorTests {
+@Suite(.timeLimit(.minutes(5))) struct AuthenticationInterceptorTests {
   /// Takes this token and those after it.
   private static func server(from token: Int) throws -> LoopbackServer {
     try LoopbackServer { request in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPCredentialTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPCredentialTests {
   /// Answers as RFC 7616 asks: a challenge first, then what was sent, once it is signed.
   private static func digestServer(onlyBasic: Bool = false, leaving target: String? = nil) throws -> LoopbackServer {
     try LoopbackServer { request in

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// Against a server that others wrote, as its users know it.
-@Suite(.timeLimit(.minutes(2))) struct HttpbinTests {
+@Suite(.timeLimit(.minutes(5))) struct HttpbinTests {
   private struct Echo: Decodable {
     var headers: [String: String]?
     var data: String?
@@ -115,7 +115,7 @@ import Testing
     #expect(try await Self.get(httpbin, "/delay/1").0.head?.status == 200)
     var configuration = SessionConfiguration()
     configuration.stallTimeout = .seconds(1)
-    let (response, _) = try await Self.get(httpbin, "/delay/8", session: Session(configuration: configuration))
+    let (response, _) = try await Self.get(httpbin, "/delay/10", session: Session(configuration: configuration))
     guard case .connection(.stalled)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct NetrcAdapterTests {
+@Suite(.timeLimit(.minutes(5))) struct NetrcAdapterTests {
   private static let basic = "Basic \(Data("u:secret".utf8).base64EncodedString())"
 
   private struct Room {
@@ -77,6 +77,8 @@ import Testing
     let url = try RequestURL(server.url("/"))
     _ = await session.request(url).response()
     _ = try room.netrc("machine 127.0.0.1 login u password secret")
+    // Two writes within one tick of the kernel's clock would have the same time.
+    setModificationTime(room.directory.path("netrc"), 1_700_000_000)
     _ = await session.request(url).response()
     #expect(server.requests[1].headers["Authorization"] == Self.basic)
     let missing = Session(interceptor: NetrcAdapter(path: "/nonexistent/netrc"))

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// Coded bodies on the wire (faults A18, A33, G6).
-@Suite(.timeLimit(.minutes(1))) struct CodedBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct CodedBodyTests {
   private static let payload = Payload(size: 200_000)
 
   private static func server(_ coding: String, _ body: Data, isChunked: Bool = false) throws -> LoopbackServer {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct BodyReaderTests {
+@Suite(.timeLimit(.minutes(5))) struct BodyReaderTests {
   /// A body of pieces in memory and of two files, and what it must come to.
   private func mixed(_ directory: TemporaryDirectory) throws -> (RequestBody, Data) {
     let one = Payload(size: 10_000, seed: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
   static let payload = Payload(size: 400_000)
 
   @Test("started and cancelled a hundred times: a part file is there exactly where resume data speaks of one")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectionFaultTests {
+@Suite(.timeLimit(.minutes(5))) struct ConnectionFaultTests {
   static let payload = Payload(size: 500_000)
   private static let file = FileBehaviour.file(payload)
 
@@ -12,7 +12,8 @@ import Testing
   func stall() async throws {
     let server = try LoopbackServer(Self.file.stalling(after: 100_000))
     let room = try DownloadRoom()
-    let first = try await room.download(.of(server, stallTimeout: .seconds(1))).response()
+    // Longer than a busy machine needs until the first byte.
+    let first = try await room.download(.of(server, stallTimeout: .seconds(5))).response()
     guard case .connection(.stalled)? = first.error else {
       Issue.record("\(String(describing: first.error))")
       return
@@ -41,17 +42,19 @@ import Testing
 
   @Test("slow is not stalled: there is no limit on the whole")
   func slow() async throws {
-    let payload = Payload(size: 400)
+    // Twelve seconds.
+    let payload = Payload(size: 1920)
     let server = try LoopbackServer(.file(payload).dripping(bytesPerSecond: 160))
     let room = try DownloadRoom()
-    #expect(try await room.download(.of(server, stallTimeout: .seconds(1))).response().isSuccess)
+    #expect(try await room.download(.of(server, stallTimeout: .seconds(5))).response().isSuccess)
     try room.expectOnly(payload)
   }
 
   @Test("nobody listens")
   func refused() async throws {
     let room = try DownloadRoom()
-    let url = try RequestURL("http://127.0.0.1:\(freePort())/x")
+    let closed = try ClosedPort()
+    let url = try RequestURL("http://127.0.0.1:\(closed.number)/x")
     let response = try await room.download(TransferRequest(url: url)).response()
     guard case .connection(.refused(let host, _))? = response.error else {
       Issue.record("\(String(describing: response.error))")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct DataRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct DataRequestTests {
   @Test("a body is kept in memory, whatever the status", arguments: [200, 404, 503])
   func plain(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .response(status, text: "hello") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct DestinationTests {
+@Suite(.timeLimit(.minutes(5))) struct DestinationTests {
   static let payload = Payload(size: 200_000)
 
   enum Obstacle: String, CaseIterable {

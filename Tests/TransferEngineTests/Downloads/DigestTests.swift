@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct DigestTests {
+@Suite(.timeLimit(.minutes(5))) struct DigestTests {
   static let payload = Payload(size: 300_000)
 
   static func digest(_ algorithm: DigestAlgorithm, of payload: Payload) -> ExpectedDigest {

@@ -67,7 +67,7 @@ final class DownloadRoom: Sendable {
 extension TransferRequest {
   static func of(
     _ server: LoopbackServer, _ target: String = "/file.bin", headers: HTTPFields = [:],
-    stallTimeout: Duration = .seconds(20)
+    stallTimeout: Duration = .seconds(60)
   ) throws -> TransferRequest {
     TransferRequest(url: try RequestURL(server.url(target)), headers: headers, stallTimeout: stallTimeout)
   }

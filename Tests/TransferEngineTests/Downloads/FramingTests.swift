@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct FramingTests {
+@Suite(.timeLimit(.minutes(5))) struct FramingTests {
   static let payload = Payload(size: 500_000)
   private static let file = FileBehaviour.file(payload)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+@Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
   private static let payload = Payload(size: 600_000)
 
   private static func session(_ certificates: TestCertificates) -> Session {

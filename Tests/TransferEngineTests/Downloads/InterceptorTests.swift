@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct InterceptorTests {
+@Suite(.timeLimit(.minutes(5))) struct InterceptorTests {
   static let payload = Payload(size: 1 << 20)
 
   /// Numbers the attempts on the wire, and retries at once.

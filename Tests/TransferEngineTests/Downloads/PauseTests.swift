@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct PauseTests {
+@Suite(.timeLimit(.minutes(5))) struct PauseTests {
   static let payload = Payload(size: 3 << 20)
   static let half: Int64 = 1_500_000
 
@@ -37,11 +37,13 @@ import Testing
     }
     #expect(halfway.request.resumeData == data)
     #expect(ended.resumeData?.checkpointBytes == Self.half)
+    try await halfway.server.waitForCounters { $0.openRequests == 0 }
     let sent = halfway.server.counters.bodyBytesSent
     let request = try halfway.room.download(.of(halfway.server), session: Session(), resumingWith: data)
     let response = await request.response()
     #expect(response.isSuccess)
     #expect(response.resumedFrom == Self.half)
+    try await halfway.server.waitForCounters { $0.openRequests == 0 }
     #expect(halfway.server.counters.bodyBytesSent - sent == Self.payload.size - Self.half)
     #expect(halfway.server.requests.map(\.range) == [nil, "\(Self.half)-"])
     #expect(request.progress == TransferProgress(completed: Self.payload.size, total: Self.payload.size))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct MultipartFormDataTests {
+@Suite(.timeLimit(.minutes(5))) struct MultipartFormDataTests {
   private func text(_ form: MultipartFormData) throws -> String { String(decoding: try form.encode(), as: UTF8.self) }
 
   @Test("one part, and several, as Alamofire writes them")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct CURLDescriptionTests {
+@Suite(.timeLimit(.minutes(5))) struct CURLDescriptionTests {
   @Test("a request as a command")
   func format() throws {
     let request = TransferRequest(

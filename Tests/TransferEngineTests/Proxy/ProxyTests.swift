@@ -7,7 +7,7 @@ import Testing
 @testable import TransferEngine
 
 /// Through tinyproxy, microsocks and scripted proxies.
-@Suite(.timeLimit(.minutes(1))) struct ProxyTests {
+@Suite(.timeLimit(.minutes(5))) struct ProxyTests {
   private static let payload = Payload(size: 300_000)
 
   private static func session(
@@ -16,7 +16,6 @@ import Testing
     var configuration = SessionConfiguration()
     configuration.proxy = ProxyConfiguration(proxy, noProxy: noProxy)
     configuration.certificateAuthorityFile = authority
-    configuration.connectTimeout = .seconds(5)
     return Session(configuration: configuration)
   }
 
@@ -70,7 +69,7 @@ import Testing
       }
     }
     #expect(plain.requests.count == 4)
-    #expect(server.log.contains("connected to localhost"), "\(server.log)")
+    try await server.waitForLog("connected to localhost")
   }
 
   @Test("TLS on the way to the proxy, by what the session believes")
@@ -111,7 +110,8 @@ import Testing
   @Test("hosts of the list are connected to directly")
   func noProxy() async throws {
     let server = try LoopbackServer { _ in .response(200) }
-    let dead = Self.proxy(.http, try freePort())
+    let closed = try ClosedPort()
+    let dead = Self.proxy(.http, closed.number)
     let session = Self.session(dead, noProxy: ["127.0.0.0/8"])
     #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
     let other = await session.request(try RequestURL("http://localhost:\(server.port)/")).response()
@@ -126,7 +126,8 @@ import Testing
   func environment() async throws {
     await #expect(processExitsWith: .success) {
       let server = try LoopbackServer { _ in .response(200) }
-      let dead = try freePort()
+      let closed = try ClosedPort()
+      let dead = closed.number
       for name in ["http_proxy", "all_proxy", "ALL_PROXY"] { setenv(name, "http://127.0.0.1:\(dead)", 1) }
       let url = try RequestURL(server.url("/"))
       #expect(await Session().request(url).response().error == nil)
@@ -271,7 +272,8 @@ import Testing
       #expect(error?.isTransient == true)
     }
     for kind in ProxyServer.Kind.allCases {
-      let error = await Self.session(Self.proxy(kind, try freePort())).request(try RequestURL("https://origin.test/"))
+      let closed = try ClosedPort()
+      let error = await Self.session(Self.proxy(kind, closed.number)).request(try RequestURL("https://origin.test/"))
         .response().error
       guard case .unreachable(let proxy, _)? = Self.failure(error) else {
         Issue.record("\(kind): \(String(describing: error))")
@@ -289,8 +291,9 @@ import Testing
   @Test("what a SOCKS proxy cannot reach, and a name that only it was asked for")
   func socksReplies() async throws {
     let server = try await Microsocks()
+    let port = try ClosedPort()
     let closed = try await Self.session(Self.proxy(.socks5h, server.port)).request(
-      RequestURL("http://127.0.0.1:\(freePort())/")
+      RequestURL("http://127.0.0.1:\(port.number)/")
     ).response().error
     guard case .refused(_, _, isTransient: true)? = Self.failure(closed) else {
       Issue.record("\(String(describing: closed))")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct FTPDownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct FTPDownloadTests {
   static let payload = Payload(size: 3 << 20, seed: 7)
   /// What libcurl or the kernel may hold beside the overlap when a connection breaks.
   static let slack: Int64 = 1 << 20
@@ -53,6 +53,7 @@ import Testing
     #expect(second.resumedFrom == first.bytesOnDisk)
     #expect(second.bytesReceived == Self.payload.size - first.bytesOnDisk + ResumeLadder.overlapBytes)
     try room.expectOnly(Self.payload)
+    try await server.wait(for: "CMD REST")
     #expect(server.commands.contains("REST \(first.bytesOnDisk - ResumeLadder.overlapBytes)"))
   }
 
@@ -237,9 +238,12 @@ import Testing
 
   @Test("cancelled in the middle, it leaves what can be gone on from")
   func cancel() async throws {
-    let (_, room, request) = try await serve { $0.bytesPerSecond = 1 << 20 }
-    let download = try room.download(request)
-    try await download.resumed(suspendedAfter: 1 << 20)
+    let (_, room, request) = try await serve()
+    // Slow enough that it cannot come to its end before it is told to wait.
+    var slow = request
+    slow.limitRate = 64 << 10
+    let download = try room.download(slow)
+    try await download.resumed(suspendedAfter: 128 << 10)
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
     let second = try await room.download(request, resumingWith: data).response()

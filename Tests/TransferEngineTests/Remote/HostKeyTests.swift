@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 /// Nothing of ours, no password above all, goes to an SSH server that is not the one it should be.
-@Suite(.timeLimit(.minutes(1))) struct HostKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct HostKeyTests {
   static let payload = Payload(size: 100_000, seed: 2)
 
   private func download(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct LocalFileTests {
+@Suite(.timeLimit(.minutes(5))) struct LocalFileTests {
   static let payload = Payload(size: 5 << 20, seed: 12)
 
   private func room(_ isAllowed: Bool = true) throws -> (DownloadRoom, source: String, TransferRequest) {

@@ -30,7 +30,7 @@ extension SessionConfiguration {
 }
 
 extension TransferRequest {
-  static func to(_ url: String, stallTimeout: Duration = .seconds(20)) throws -> TransferRequest {
+  static func to(_ url: String, stallTimeout: Duration = .seconds(60)) throws -> TransferRequest {
     TransferRequest(url: try RequestURL(url), stallTimeout: stallTimeout)
   }
 }

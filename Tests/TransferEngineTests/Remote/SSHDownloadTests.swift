@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct SSHDownloadTests {
+@Suite(.timeLimit(.minutes(5))) struct SSHDownloadTests {
   static let payload = Payload(size: 6 << 20, seed: 11)
   /// What is on its way or in buffers when a connection breaks: libssh2 asks four buffers ahead, a MiB, and drops what it
   /// has read when it meets the end.
@@ -105,7 +105,9 @@ import Testing
       Issue.record("\(String(describing: response.error))")
       return
     }
-    #expect(try await room.download(request, resumingWith: response.resumeData?.encoded()).response().error == nil)
+    var patient = request
+    patient.stallTimeout = .seconds(60)
+    #expect(try await room.download(patient, resumingWith: response.resumeData?.encoded()).response().error == nil)
     try room.expectOnly(Self.payload)
   }
 
@@ -188,9 +190,9 @@ import Testing
   func cancel() async throws {
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
-    request.limitRate = 2 << 20
+    request.limitRate = 256 << 10
     let download = try room.download(request)
-    try await download.resumed(suspendedAfter: 1 << 20)
+    try await download.resumed(suspendedAfter: 512 << 10)
     let data = try #require(await download.cancelProducingResumeData())
     let kept = try #require(ResumeData(data)).checkpointBytes
     request.limitRate = nil

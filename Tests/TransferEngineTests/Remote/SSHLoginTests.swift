@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 /// Who has no key file: an agent's keys, and passwords.
-@Suite(.timeLimit(.minutes(2))) struct SSHLoginTests {
+@Suite(.timeLimit(.minutes(5))) struct SSHLoginTests {
   static let payload = Payload(size: 300_000, seed: 5)
 
   /// The agent is found by the environment, which is a process's own: the program that downloads is a child.

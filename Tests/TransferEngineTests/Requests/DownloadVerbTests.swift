@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct DownloadVerbTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadVerbTests {
   static let payload = Payload(size: 400_000)
   private static let file = FileBehaviour.file(payload)
 

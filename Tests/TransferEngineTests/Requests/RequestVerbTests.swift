@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct RequestVerbTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestVerbTests {
   private static func echo() throws -> LoopbackServer {
     try LoopbackServer { request in
       .response(200, text: "\(request.method) \(request.target) \(String(decoding: request.body, as: UTF8.self))")

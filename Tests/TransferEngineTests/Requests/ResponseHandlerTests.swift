@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseHandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct ResponseHandlerTests {
   private static func server() throws -> LoopbackServer {
     try LoopbackServer { _ in .response(200, headers: ["Content-Type": "application/json"], text: "{\"a\":1}") }
   }
@@ -107,7 +107,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct SerializingTests {
+@Suite(.timeLimit(.minutes(5))) struct SerializingTests {
   @Test("value, result and response of one task, however often they are awaited, come from one serialization")
   func once() async throws {
     struct Counting: DataResponseSerializerProtocol {

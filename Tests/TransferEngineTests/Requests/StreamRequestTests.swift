@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct StreamRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamRequestTests {
   struct Value: Codable, Sendable, Equatable { var n: Int }
 
   private static func text(_ text: String, cut: Int = 1) -> Script {
@@ -210,7 +210,7 @@ import Testing
       guard isFirst else { continue }
       isFirst = false
       request.suspend()
-      await session.ping()
+      for _ in 0..<50 { await session.ping() }
       let held = request.progress.completed
       for _ in 0..<50 { await session.ping() }
       #expect(request.progress.completed == held)

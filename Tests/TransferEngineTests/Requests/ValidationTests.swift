@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct ValidationTests {
+@Suite(.timeLimit(.minutes(5))) struct ValidationTests {
   @Test(
     "without validation every status is a success; with it 2xx alone", arguments: [200, 204, 299, 301, 304, 404, 500])
   func statuses(_ status: Int) async throws {

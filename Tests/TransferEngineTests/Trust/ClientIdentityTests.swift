@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 /// Client certificates, against an nginx that says what it was shown.
-@Suite(.timeLimit(.minutes(1))) struct ClientIdentityTests {
+@Suite(.timeLimit(.minutes(5))) struct ClientIdentityTests {
   private static func server(_ certificates: TestCertificates, _ more: String = "") async throws -> Nginx {
     let directives = """
       ssl_client_certificate \(certificates.authority); ssl_verify_client optional;

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// Evaluators against nginx.
-@Suite(.timeLimit(.minutes(1))) struct ServerTrustTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerTrustTests {
   /// A server with a certificate by an authority of its own.
   private struct Room {
     let certificates: TestCertificates

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct FormUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct FormUploadTests {
   @Test("a form carries the fields, then the file, whatever its size", arguments: [0, 1, 5 << 20 + 1] as [Int64])
   func form(_ size: Int64) async throws {
     let room = try UploadRoom(size: size)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct PlainUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct PlainUploadTests {
   @Test(
     "a file of any size arrives byte for byte, by one request and without a record",
     arguments: [0, 1, 65536, 1_048_576, 1_048_577, 5 << 20 - 1, 5 << 20 + 1] as [Int64])
@@ -43,10 +43,12 @@ import Testing
   func earlyRefusal(status: Int) async throws {
     let room = try UploadRoom(size: 8 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in .response(status, headers: ["Connection": "close"]) }
+    let start = ContinuousClock.now
     let response = await room.send(try room.upload(to: server.url("/a")))
     #expect(word(response.error) == "status \(status)")
     #expect(response.error?.isTransient == (status == 500))
-    #expect(response.bytesSent == 0)
+    // A server that says nothing for a second gets the body unasked.
+    #expect(response.bytesSent == 0 || start.duration(to: .now) >= .seconds(1))
   }
 
   @Test("an answer in the middle of the body ends the sending", arguments: [401, 413, 507])
@@ -151,7 +153,8 @@ import Testing
     let refused = await room.send(upload)
     #expect(word(refused.error) == "status 503")
     #expect(refused.ledger == nil)
-    let nobody = await room.send(try room.upload(to: "http://127.0.0.1:\(freePort())/a", method: .post))
+    let closed = try ClosedPort()
+    let nobody = await room.send(try room.upload(to: "http://127.0.0.1:\(closed.number)/a", method: .post))
     #expect(word(nobody.error) == "refused")
     #expect(nobody.ledger == nil)
   }
@@ -252,6 +255,9 @@ import Testing
       .uploadProgress { if $0.sent > 1 << 20 { moved.open() } }.resume()
     try await moved.wait()
     request.suspend()
+    // It may be on its way to the loop yet; whole transfers are behind it.
+    let small = try LoopbackServer(.file(size: 1 << 20))
+    for _ in 0..<5 { #expect(await room.session.request(small.url("/")).response().error == nil) }
     proceed.open()
     try await server.waitForCounters { $0.openConnections == 0 }
     #expect(request.state == .suspended)

@@ -27,7 +27,7 @@ final class UploadRoom: Sendable {
   func upload(
     to url: String, by way: UploadProtocol = .plain, method: HTTPRequest.Method = .put, headers: HTTPFields = [:],
     credentials: Credentials? = nil, onChange: SourceChangePolicy = .restart, onlyIfAbsent: Bool = false,
-    verifiesLength: Bool = false, stallTimeout: Duration = .seconds(20), limitRate: Int64? = nil
+    verifiesLength: Bool = false, stallTimeout: Duration = .seconds(60), limitRate: Int64? = nil
   ) throws -> FileUpload {
     FileUpload(
       request: TransferRequest(
@@ -70,6 +70,15 @@ final class UploadRecorder: UploadJournal {
   func record(_ ledger: UploadLedger, acknowledged: Int64) async throws {
     if let failure { throw failure }
     records.mutate { $0.append(ledger.encoded()) }
+  }
+
+  /// What they said of the upload, without those that only tell how far it has come: these are made every two seconds.
+  var steps: [UploadLedger.Progress] {
+    var steps: [UploadLedger.Progress] = []
+    for case let ledger? in records.value.map({ UploadLedger($0) }) where ledger.progress != steps.last {
+      steps.append(ledger.progress)
+    }
+    return steps
   }
 
   /// What a kill at this moment would leave.

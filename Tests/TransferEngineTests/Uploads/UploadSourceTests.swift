@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(1))) struct UploadSourceTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
   @Test("what is no readable regular file is refused at once, and never waited for")
   func kinds() async throws {
     let room = try UploadRoom(size: 10)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(2))) struct WebDAVUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct WebDAVUploadTests {
   private static func nginx() async throws -> Nginx {
     try await Nginx(.init(directives: "dav_methods PUT DELETE MKCOL MOVE;"))
   }
