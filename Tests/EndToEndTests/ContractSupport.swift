@@ -115,7 +115,7 @@ final class FreshUser: Sendable {
 
   /// No HOME, no PATH, in `/`: less than cron gives.
   func launch(_ arguments: [String], environment: [String: String] = [:]) throws -> Launch {
-    let own = ["TRANSFERD_STATE_DIR": state, "XDG_RUNTIME_DIR": runtime]
+    let own = ["TRANSFERD_STATE_DIR": state, "XDG_RUNTIME_DIR": runtime, "TRANSFERCTL_ANSWER_TIMEOUT": "60"]
     return Launch(
       try BuiltPrograms.path("transferctl"), arguments, environment: own.merging(environment) { $1 },
       directory: "/")

@@ -170,10 +170,11 @@ import Testing
     let lines = (0..<20_000).map { _ in "{\"url\":1}\n" }.joined()
     let client = try UnixClient(daemon.socketPath)
     client.send(
-      "POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(lines.utf8.count)\r\n\r\n"
-        + lines)
+      Data(
+        ("POST /v1/jobs:batch HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: \(lines.utf8.count)\r\n\r\n"
+          + lines).utf8), patience: 30_000)
     var answer = ""
-    while case let piece = client.receive(), !piece.isEmpty { answer += piece }
+    while case let piece = client.receive(within: 60_000), !piece.isEmpty { answer += piece }
     #expect(answer.contains("\"line\":20000}\n"), "\(answer.suffix(200))")
     #expect(answer.hasSuffix("0\r\n\r\n"))
   }
@@ -239,7 +240,7 @@ import Testing
   @Test("the progress of a batch is that of its jobs alone")
   func batchProgress() async throws {
     let daemon = try await Daemon()
-    let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 1 << 20))
+    let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 64 << 10))
     let other = try await daemon.add(server.url("/a"))
     let ours = try await daemon.add(server.url("/b"), "--batch", "b")
     let stream = try ChildProcess(daemon.curlLaunch("/v1/events?since=0&progress=true&batch=b", []))

@@ -41,16 +41,18 @@ import Testing
     let trap = try await Self.trap(daemon, point)
     proceed.open()
     try await Self.spring(trap, daemon, point)
+    // A checkpoint that was under way may have sprung the trap before the last bytes came.
+    let isWhole = try point.isWhole && (daemon.partNames.isEmpty || daemon.partSize == payload.size)
     let isRenamed = point == .afterRename || point == .settling
     #expect(try daemon.fileNames.contains("a") == (isRenamed || isReplacing))
     if isReplacing && !isRenamed { #expect(try sha256(ofFile: daemon.downloaded("a")) == old.sha256) }
 
     try await daemon.start()
     try await daemon.expectCompleted(id, payload, as: "a")
-    #expect(server.requests.count == (point.isWhole ? 1 : 2))
+    #expect(server.requests.count == (isWhole ? 1 : 2))
     try await daemon.restart()
     #expect(try await daemon.job(id).state == "completed")
-    #expect(server.requests.count == (point.isWhole ? 1 : 2))
+    #expect(server.requests.count == (isWhole ? 1 : 2))
   }
 
   private static func trap(_ daemon: Daemon, _ point: Point) async throws -> Interception {

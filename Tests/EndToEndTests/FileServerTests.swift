@@ -21,10 +21,10 @@ import Testing
     try payload.write(to: server.root + "/a.iso")
     let daemon = try await daemon(server)
     let id = try await daemon.add(
-      server.url("sftp", server.root + "/a.iso"), "--limit-rate", "4M", "--checksum", "sha-256=\(payload.sha256)")
+      server.url("sftp", server.root + "/a.iso"), "--limit-rate", "1M", "--checksum", "sha-256=\(payload.sha256)")
     var kept: Int64 = 0
     for _ in 0..<3 {
-      try await daemon.waitForParts(holding: kept + 3 << 20)
+      try await daemon.waitForParts(holding: kept + 1 << 20)
       try await daemon.kill9()
       let now = try daemon.partSize
       #expect(now > kept)
@@ -43,7 +43,7 @@ import Testing
   func ftpKill() async throws {
     let payload = Payload(size: 12 << 20, seed: 22)
     var options = FTPServer.Options()
-    options.bytesPerSecond = 4 << 20
+    options.bytesPerSecond = 1 << 20
     let server = try await FTPServer(options)
     try payload.write(to: server.root + "/a.iso")
     let daemon = try await Daemon()
@@ -56,7 +56,8 @@ import Testing
     #expect(job.state == "completed")
     #expect(try sha256(ofFile: daemon.downloaded("a.iso")) == payload.sha256)
     try await server.wait(for: "CMD REST \(kept - 64 * 1024)")
-    #expect(server.sent.reduce(0, +) <= payload.size + Self.refetched)
+    // One that starts over needs as much again as it had.
+    #expect(server.sent.reduce(0, +) < payload.size + kept)
     // The password is in no text that people see.
     for command in [["show", id], ["status", "--format", "json"], ["events", id], ["export", "--all"]] {
       #expect(!(try await daemon.run(command).stdout).contains("secret"), "\(command)")

@@ -11,7 +11,7 @@ import Testing
       hooks:
         onComplete: ["/bin/sh", "\(script)", "complete"]
         onFailure: ["/bin/sh", "\(script)", "failure"]
-        timeout: 20s
+        timeout: 10m
     """
   }
 

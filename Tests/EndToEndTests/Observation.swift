@@ -21,7 +21,7 @@ extension Daemon {
   /// Suspends until each of so many part files holds at least so many bytes.
   ///
   /// That a server has sent them does not say that they have arrived, and no event tells: this looks again and again.
-  func waitForParts(_ count: Int = 1, holding bytes: Int64, timeout: Duration = .seconds(30)) async throws {
+  func waitForParts(_ count: Int = 1, holding bytes: Int64, timeout: Duration = .seconds(120)) async throws {
     let deadline = ContinuousClock.now + timeout
     while try partSizes.count(where: { $0 >= bytes }) < count {
       guard .now < deadline else { throw TestSupportError.timedOut("\(bytes) bytes in part files", after: timeout) }
@@ -44,7 +44,8 @@ extension Daemon {
     get throws {
       let tasks = "/proc/\(pid ?? 0)/task"
       return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(into: [:]) { found, thread in
-        let status = try String(contentsOfFile: "\(tasks)/\(thread)/status", encoding: .utf8)
+        // It may have ended by now.
+        guard let status = try? String(contentsOfFile: "\(tasks)/\(thread)/status", encoding: .utf8) else { return }
         found[thread] = status.split(separator: "\n").filter { $0.contains("ctxt_switches") }.joined(separator: " ")
       }
     }
@@ -54,14 +55,14 @@ extension Daemon {
   func downloaded(_ name: String) -> String { downloads + "/" + name }
 
   /// Suspends until the job has come to a state, now or earlier.
-  func reached(_ state: String, by id: String, timeout: Duration = .seconds(40)) async throws {
+  func reached(_ state: String, by id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
     try await events.waitForOutput("\"to\":\"\(state)\"", timeout: timeout)
     events.signalGroup(SIGKILL)
   }
 
   /// Suspends until the job's history tells of a failure with this code.
-  func failed(with code: String, _ id: String, timeout: Duration = .seconds(40)) async throws {
+  func failed(with code: String, _ id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
     try await events.waitForOutput("\"code\":\"\(code)\"", timeout: timeout)
     events.signalGroup(SIGKILL)

@@ -130,13 +130,13 @@ import Testing
 
   @Test("verbs in quick succession from several sides end in one state, without part file or transfer")
   func quickly() async throws {
-    let server = try LoopbackServer(.file(size: 64 << 20).dripping(bytesPerSecond: 8 << 20))
+    let server = try LoopbackServer(.file(size: 64 << 20).dripping(bytesPerSecond: 1 << 20))
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a")
     try await withThrowingTaskGroup(of: Void.self) { group in
       for verbs in [["pause", "resume"], ["resume", "pause"], ["cancel", "retry", "pause", "resume"]] {
         group.addTask {
-          for round in 0..<17 * verbs.count {
+          for round in 0..<6 * verbs.count {
             let result = try await daemon.ctl(verbs[round % verbs.count], id)
             #expect(result.status == 0 || result.status == 6, "\(result.stderr)")
           }

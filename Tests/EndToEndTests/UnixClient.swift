@@ -22,8 +22,8 @@ final class UnixClient {
 
   func send(_ text: String) { send(Data(text.utf8)) }
 
-  /// As much as the daemon takes before it closes the connection, or stops taking for a second.
-  func send(_ data: Data) {
+  /// As much as the daemon takes before it closes the connection, or stops taking for so long.
+  func send(_ data: Data, patience milliseconds: Int32 = 1000) {
     var rest = data[...]
     while !rest.isEmpty {
       // MSG_NOSIGNAL: the daemon may have closed its end.
@@ -32,7 +32,7 @@ final class UnixClient {
       }
       if count < 0, errno == EAGAIN {
         var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard Glibc.poll(&entry, 1, 1000) > 0 else { return }
+        guard Glibc.poll(&entry, 1, milliseconds) > 0 else { return }
         continue
       }
       guard count > 0 else { return }
@@ -89,7 +89,7 @@ extension Daemon {
   }
 
   /// Suspends until the daemon computes next to nothing for a second; one that spins never does.
-  func waitUntilQuiet(timeout: Duration = .seconds(60)) async throws {
+  func waitUntilQuiet(timeout: Duration = .seconds(240)) async throws {
     let deadline = ContinuousClock.now + timeout
     while true {
       let start = try computed
@@ -100,7 +100,7 @@ extension Daemon {
   }
 
   /// Suspends until the daemon has no more descriptors than that; nothing tells of it but /proc.
-  func waitForDescriptors(below limit: Int, timeout: Duration = .seconds(30)) async throws {
+  func waitForDescriptors(below limit: Int, timeout: Duration = .seconds(120)) async throws {
     let deadline = ContinuousClock.now + timeout
     while try descriptorCount > limit {
       guard .now < deadline else {

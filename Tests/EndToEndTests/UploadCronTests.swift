@@ -58,10 +58,14 @@ import Testing
     async let one = run()
     async let two = run()
     for _ in 0..<kills {
-      // One that is ready: who is ended while it starts is another matter.
+      // One that answers: who is ended while it starts is another matter.
       let socket = user.runtime + "/transferd/transferd.sock"
+      let question = Launch(
+        try BuiltPrograms.system("curl"), ["-qsS", "-m", "10", "--unix-socket", socket, "http://localhost/healthz"])
       try await eventually("a daemon") {
-        ended.value == 2 || user.daemonPID != nil && isListening(onUnixSocket: socket)
+        if ended.value == 2 { return true }
+        guard user.daemonPID != nil, isListening(onUnixSocket: socket) else { return false }
+        return try await question.run().status == 0
       }
       try await Task.sleep(for: .milliseconds(Int.random(in: 500...1200)))
       if ended.value == 2 { break }

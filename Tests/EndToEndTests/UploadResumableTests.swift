@@ -44,6 +44,7 @@ import Testing
     let path = try daemon.source("a", Payload(size: 8 << 20))
     let id = try await daemon.upload(path, "--to", server.url, "--protocol", "resumable")
     try await reached.wait()
+    try await daemon.waitForResumeData(id, containing: "u0")
     #expect(try await daemon.ctl("cancel", id).status == 0)
     try await server.server.waitForRequests(1) { $0.method == "DELETE" }
     #expect(server.uploads == ["u0"])

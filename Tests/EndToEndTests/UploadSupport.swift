@@ -17,7 +17,7 @@ extension Daemon {
   func uploadAll(_ arguments: [String], input: Data = Data()) async throws -> [String] {
     var launch = try ctlLaunch(["upload"] + arguments)
     launch.input = input
-    return try await launch.runSuccessfully(timeout: .seconds(60)).lines
+    return try await launch.runSuccessfully(timeout: .seconds(240)).lines
   }
 
   /// What the history tells beside the states.
@@ -29,7 +29,7 @@ extension Daemon {
   }
 
   /// Suspends until the history tells something.
-  func told(_ words: String, of id: String, timeout: Duration = .seconds(40)) async throws {
+  func told(_ words: String, of id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
     try await events.waitForOutput(words, timeout: timeout)
     events.signalGroup(SIGKILL)
@@ -63,11 +63,29 @@ extension Daemon {
       try await Launch(BuiltPrograms.system("python3"), arguments).runSuccessfully().lines == ["1"]
     }
   }
+
+  /// How many bytes of a download the database takes for durable.
+  func checkpoint(of id: String) async throws -> Int64 {
+    let look = """
+      import json, sqlite3, sys
+      db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+      print(json.loads(db.execute("SELECT resume_data FROM job WHERE id = ?", sys.argv[2:]).fetchone()[0])["checkpointBytes"])
+      """
+    let arguments = ["-c", look, statePath("transferd.db"), id]
+    let lines = try await Launch(BuiltPrograms.system("python3"), arguments).runSuccessfully().lines
+    return try #require(lines.first.flatMap { Int64($0) })
+  }
+}
+
+/// Compares large files in a process of its own, so that no thread of the tests is held up.
+func expectSame(_ one: String, _ other: String) async throws {
+  let result = try await Launch(BuiltPrograms.system("cmp"), [one, other]).run(timeout: .seconds(240))
+  #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
 }
 
 /// Suspends until a condition that no event announces is true.
 func eventually(
-  _ what: String, timeout: Duration = .seconds(40), _ condition: () async throws -> Bool
+  _ what: String, timeout: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + timeout
   while try await !condition() {

@@ -75,9 +75,13 @@ import Testing
     let server = try LoopbackServer(
       .file(size: 200_000).holding(after: 100_000, reached: reached, until: proceed, on: .first(3)))
     let id = try await daemon.add(server.url("/x"))
-    let waiting = try daemon.ctlStarted("wait", id)
+    var launch = try daemon.ctlLaunch(["wait", id])
+    launch.errors = .terminal
+    launch.environment["TERM"] = "xterm"
+    let waiting = try ChildProcess(launch)
     try await reached.wait()
-    try await Self.untilConnected(daemon)
+    // The bar is drawn when the job has been asked for: who has had no answer yet does not come back.
+    try await waiting.waitForErrors("%")
     try await daemon.restart()
     try await daemon.restart(by: SIGKILL)
     proceed.open()

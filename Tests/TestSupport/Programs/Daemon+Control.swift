@@ -5,7 +5,7 @@ extension Daemon {
   /// Runs `transferctl` to its end.
   @discardableResult
   public func ctl(
-    _ arguments: String..., input: Data = Data(), timeout: Duration = .seconds(60)
+    _ arguments: String..., input: Data = Data(), timeout: Duration = .seconds(150)
   ) async throws -> ChildProcess.Result {
     var launch = try ctlLaunch(arguments)
     launch.input = input
@@ -83,7 +83,7 @@ extension Daemon {
   }
 
   /// Waits for the end of a job, completed or not, and returns it.
-  public func finished(_ id: String, timeout: Duration = .seconds(60)) async throws -> StatusJob {
+  public func finished(_ id: String, timeout: Duration = .seconds(150)) async throws -> StatusJob {
     _ = try await ctlLaunch(["wait", id]).run(timeout: timeout)
     return try await job(id)
   }

@@ -59,7 +59,11 @@ public final class Daemon: Sendable {
     var configuration: [String] = []
     if let config { configuration = ["--config", try directory.file("config.yaml", text: config)] }
     self.arguments = ["--state-dir", stateDirectory, "--socket", socketPath] + configuration + arguments
-    let own = ["HOME": home, "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": home + "/state"]
+    let own = [
+      "HOME": home, "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": home + "/state",
+      // On a busy machine nobody is to be taken for dead; who tests that says so.
+      "TRANSFERCTL_ANSWER_TIMEOUT": "60", "TRANSFERD_STALL_TIMEOUT": "10m",
+    ]
     self.environment = Launch.cleanEnvironment
       .merging(own) { $1 }
       .merging(environment) { $1 }
