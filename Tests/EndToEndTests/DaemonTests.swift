@@ -44,6 +44,24 @@ import Testing
     #expect(before == now)
   }
 
+  @Test(
+    "one that is held up for a while is waited for, where it is the user's own and no answer within 2 s is asked for")
+  func heldUp() async throws {
+    let user = try FreshUser()
+    #expect(try await user.ctl("daemon", "start").status == 0)
+    let pid = try #require(user.daemonPID)
+    kill(pid, SIGSTOP)
+    let usual = ["TRANSFERCTL_ANSWER_TIMEOUT": ""]
+    let waiting = try ChildProcess(user.launch(["status"], environment: usual))
+    let strict = try await user.ctl("status", "--no-autostart", environment: usual)
+    #expect(strict.status == 3 && strict.stderr.contains("does not answer"), "\(strict.stderr)")
+    // The other one has had as long.
+    kill(pid, SIGCONT)
+    let result = try await waiting.result()
+    #expect(result.status == 0, "\(result.stderr)")
+    #expect(try await user.ctl("daemon", "stop").status == 0)
+  }
+
   @Test("programs that start it at once start one")
   func race() async throws {
     let user = try FreshUser()

@@ -79,7 +79,7 @@ import TransferAPI
   @Test(
     "how long a daemon may take to answer",
     arguments: [
-      ("", 1.7), ("60", 60), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("1e9", nil), ("soon", nil),
+      ("", 30), ("60", 60), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("1e9", nil), ("soon", nil),
     ]
       as [(String, Double?)])
   func answerTimeout(text: String, seconds: Double?) throws {
@@ -90,7 +90,14 @@ import TransferAPI
       #expect(failure?.status == .usage)
       return
     }
-    #expect(try options.connection(environment: environment).answerTimeout == .seconds(seconds))
+    let connection = try options.connection(environment: environment)
+    #expect(connection.patience(isOwn: true) == .seconds(seconds))
+    let strict = text.isEmpty ? Duration.milliseconds(1700) : .seconds(seconds)
+    #expect(connection.patience(isOwn: false) == strict)
+    for arguments in [["--no-autostart"], ["--socket", "/s"]] {
+      let other = try ConnectionOptions.parse(arguments).connection(environment: environment)
+      #expect(other.patience(isOwn: true) == strict)
+    }
   }
 }
 

@@ -76,7 +76,10 @@ struct DaemonCommand: AsyncParsableCommand {
     var format = DetailFormat.text
 
     func run() async throws {
-      guard let client = try await daemon.connection().find() else {
+      var connection = try daemon.connection()
+      // Whoever asks whether it runs wants to know now.
+      connection.mayStart = false
+      guard let client = try await connection.find() else {
         throw CommandFailure(.unreachable, "transferd is not running")
       }
       let stats = try await client.stats()

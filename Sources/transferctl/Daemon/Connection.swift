@@ -7,12 +7,17 @@ import TransferAPI
 struct Connection: Sendable {
   let locations: Locations
   /// `false` by `--no-autostart` and TRANSFERCTL_NO_AUTOSTART.
-  let mayStart: Bool
+  var mayStart: Bool
   var systemSocket = Locations.systemSocket
   var makeTransport: @Sendable (String) -> any ControlTransport = { EngineTransport(socket: $0) }
-  /// How long somebody who accepted the connection may take to say that all is well: TRANSFERCTL_ANSWER_TIMEOUT. With
-  /// the start of this program the contract allows 2 s.
-  var answerTimeout: Duration = .milliseconds(1700)
+  /// How long somebody who accepted the connection may take to say that all is well: TRANSFERCTL_ANSWER_TIMEOUT.
+  var answerTimeout: Duration?
+
+  /// With the start of this program the contract allows 2 s where no daemon may be started. A user's own daemon that is
+  /// busy, as in a night of backups, is not given up so soon: nobody else would do its work.
+  func patience(isOwn: Bool) -> Duration {
+    answerTimeout ?? (isOwn && mayStart && !locations.isSocketExplicit ? .seconds(30) : .milliseconds(1700))
+  }
 
   /// What a socket is found to be.
   enum Answer: Equatable, Sendable {
@@ -49,7 +54,7 @@ struct Connection: Sendable {
     }
     guard !locations.isSocketExplicit else { return nil }
     let system = client(systemSocket)
-    return try await probe(system) == .alive ? system : nil
+    return try await probe(system, isOwn: false) == .alive ? system : nil
   }
 
   /// After the connection to `socket` was lost: the same daemon again, which may be restarting. A user's daemon
@@ -88,7 +93,7 @@ struct Connection: Sendable {
     ControlClient(socket: socket, transport: makeTransport(socket))
   }
 
-  func probe(_ client: ControlClient) async throws -> Answer {
+  func probe(_ client: ControlClient, isOwn: Bool = true) async throws -> Answer {
     let path = client.socket
     // sockaddr_un.sun_path, unix(7)
     guard path.utf8.count <= 107 else {
@@ -109,7 +114,7 @@ struct Connection: Sendable {
         }
       }
       group.addTask {
-        try await Task.sleep(for: answerTimeout)
+        try await Task.sleep(for: patience(isOwn: isOwn))
         return .silent
       }
       defer { group.cancelAll() }
