@@ -21,8 +21,7 @@ import Testing
     defer { agent.kill(SIGTERM) }
     try await agent.waitForOutput("SSH_AUTH_SOCK")
     let environment = Launch.cleanEnvironment.merging(["HOME": room.path, "SSH_AUTH_SOCK": socket]) { _, new in new }
-    let download = Launch(
-      try BuiltPrograms.path("engine-bench"),
+    let download = try Launch.engineBench(
       ["download", server.url("sftp", server.root + "/a.iso"), room.path("a.iso")],
       environment: environment)
     let stranger = try await download.run()
@@ -45,8 +44,7 @@ import Testing
     try room.directory(".ssh")
     try FileManager.default.copyItem(atPath: server.knownHosts, toPath: room.path(".ssh/known_hosts"))
     try FileManager.default.copyItem(atPath: server.privateKey, toPath: room.path(".ssh/id_ed25519"))
-    let download = Launch(
-      try BuiltPrograms.path("engine-bench"),
+    let download = try Launch.engineBench(
       ["download", server.url("sftp", server.root + "/a.iso"), room.path("a.iso")],
       environment: Launch.cleanEnvironment.merging(["HOME": room.path]) { _, new in new })
     for _ in 0..<20 { try await download.runSuccessfully() }

@@ -13,12 +13,7 @@ import Testing
   static let limitKiB = 32 << 10
 
   private func peakKiB(_ arguments: [String]) async throws -> Int {
-    // Built like the tests: under the sanitizer it needs what they need (scripts/tsan.sh).
-    let sanitizer = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }
-    let result = try await Launch(
-      BuiltPrograms.path("engine-bench"), arguments + ["--memory"],
-      environment: Launch.cleanEnvironment.merging(sanitizer) { $1 }
-    ).runSuccessfully(timeout: .seconds(100))
+    let result = try await Launch.engineBench(arguments + ["--memory"]).runSuccessfully(timeout: .seconds(100))
     return try #require(result.lines.first.flatMap { Int($0) }, "\(result.stdout)")
   }
 
