@@ -56,6 +56,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private var offset: Int64 = 0
   private var digester: Digester?
   private var overlapLeft: Int64 = 0
+  /// Behind the last byte that the head announced; of a part, that may be before the file's end.
+  private var end: Int64?
   private var needsRecord = false
   private var writtenAtSignal: Int64 = 0
   private var signalledAt = ContinuousClock.now
@@ -133,6 +135,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     offset = question.start
     overlapLeft = overlap
     self.total = total
+    end = total
+    if let field = head?.headers[.contentRange], case .part(_, let last, _)? = ContentRange(field) { end = last + 1 }
     isAppending = true
     try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
     var data = stored
@@ -169,6 +173,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     let part = try PartialFile.create(in: target.directory, name: plan.partialName)
     self.part = part
     self.total = total
+    end = total
     offset = 0
     let algorithms = Set((plan.expectedDigests + declared).map(\.algorithm))
     if !algorithms.isEmpty { digester = Digester(algorithms) }
@@ -245,7 +250,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       fresh = .init(rebasing: bytes[count...])
       if fresh.isEmpty { return .taken }
     }
-    if let total, offset + Int64(fresh.count) > total {
+    if let end, offset + Int64(fresh.count) > end {
       throw .response(.malformed("more bytes arrived than were announced"))
     }
     try part.write(fresh, at: offset)

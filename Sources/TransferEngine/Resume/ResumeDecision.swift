@@ -52,7 +52,7 @@ enum ResumeDecision: Equatable, Sendable {
     case 200, 203:
       self = Self.whole(head, length, question, stored, theirs)
     case 206 where question.isRanged:
-      self = Self.part(head, question, stored, storedTotal, theirs)
+      self = Self.part(head, length, question, stored, storedTotal, theirs)
     case 206:
       self = .fail(.response(.unrequestedPartialContent))
     case 416 where question.isRanged:
@@ -76,8 +76,8 @@ enum ResumeDecision: Equatable, Sendable {
   }
 
   private static func part(
-    _ head: ResponseHead, _ question: RangeQuestion, _ stored: Validators?, _ storedTotal: Int64?,
-    _ theirs: Validators
+    _ head: ResponseHead, _ contentLength: Int64?, _ question: RangeQuestion, _ stored: Validators?,
+    _ storedTotal: Int64?, _ theirs: Validators
   ) -> ResumeDecision {
     guard let field = head.headers[.contentRange], let range = ContentRange(field) else {
       return .nextRung(reason: "the server sent a part without saying which (206 without a usable Content-Range)")
@@ -102,6 +102,9 @@ enum ResumeDecision: Equatable, Sendable {
     }
     // Nothing beyond the overlap, and it is not the end: asking on would bring the same again and again.
     let length = last - first + 1
+    if let contentLength, contentLength != length {
+      return .nextRung(reason: "the server sent \(contentLength) bytes as a part of \(length)")
+    }
     guard question.overlap == 0 || length > question.overlap || length == question.overlap && total == last + 1 else {
       return .nextRung(reason: "the server sent less than was asked for")
     }

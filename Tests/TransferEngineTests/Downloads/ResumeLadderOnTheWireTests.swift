@@ -81,6 +81,9 @@ import Testing
     Case(
       "206 with an unreadable Content-Range", good.contentRange("items 1-2/3"), [plain, probe, nil], resumedFrom: 0),
     Case("206 with another total", good.claimingTotal(size + 1), [plain, probe, nil], resumedFrom: 0),
+    Case(
+      "206 with more bytes than its Content-Range", good.contentRange("bytes \(cut)-\(cut + 999)/\(size)"),
+      [plain, probe, nil], resumedFrom: 0),
     Case("206 in gzip", good.gzipped(on: .ranged), [plain, probe, nil], resumedFrom: 0),
     Case("206 with other bytes, weak ETag", good.weakETag().lyingAboutRange(by: -4096), [probe, nil], resumedFrom: 0),
     Case("416 with the file's length", good.refusingRange(), [plain, probe, nil], resumedFrom: 0),
@@ -120,6 +123,21 @@ import Testing
       #expect(request.headers["Accept-Encoding"] == "identity")
       if request.range == nil || request.range == Self.probe { #expect(request.headers["If-Range"] == nil) }
     }
+  }
+
+  @Test("206 in chunks with more bytes than its Content-Range: those beyond it are never taken")
+  func surplus() async throws {
+    let last = Self.cut + 999
+    let server = try LoopbackServer(
+      Self.good.dropping(after: Self.cut).contentRange("bytes \(Self.cut)-\(last)/\(Self.size)", on: .at(1))
+        .chunked(on: .at(1)))
+    let room = try DownloadRoom()
+    let first = try await room.download(server).response()
+    let second = try await room.download(.of(server), session: Session(), resumingWith: first.resumeData?.encoded())
+      .response()
+    #expect(second.error?.code == .malformed)
+    #expect(second.bytesOnDisk <= last + 1)
+    #expect(!FileManager.default.fileExists(atPath: room.path))
   }
 
   @Test("the missing bytes and no others cross the wire")

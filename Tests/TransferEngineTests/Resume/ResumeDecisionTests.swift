@@ -51,6 +51,14 @@ import Testing
       testDescription: "206 to a probe, the overlap and no more", status: 206,
       fields: [("Content-Range", "bytes 900-999/5000")], question: probing, outcome: .nextRung),
     Row(
+      testDescription: "206 with more bytes than its part", status: 206,
+      fields: [("Content-Range", "bytes 1000-1999/5000"), ("Content-Length", "2000")], question: conditional,
+      outcome: .nextRung),
+    Row(
+      testDescription: "206 with as many bytes as its part", status: 206,
+      fields: [("Content-Range", "bytes 1000-1999/5000"), ("Content-Length", "1000")], question: conditional,
+      outcome: .append(overlap: 0, total: 5000)),
+    Row(
       testDescription: "206 that starts before N", status: 206, fields: [("Content-Range", "bytes 500-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(
