@@ -23,6 +23,8 @@ public struct Settlement: Equatable, Sendable {
   public var attempt = AttemptEnd()
   /// The try made progress, so it counts as the first of a new row of tries.
   public var resetAttempts = false
+  /// The attempt is not one of those that may fail: it waited for room on the disk.
+  public var isUncounted = false
   /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every
   /// other settlement ends a row of crashes.
   public var crashed = false
@@ -203,7 +205,7 @@ private struct SettledJob {
   mutating func apply(_ settlement: Settlement, at now: Date) throws(InvalidTransition) {
     state = try state.applying(settlement.event)
     if settlement.resetAttempts { attempt = 1 }
-    if settlement.crashed { attempt = max(0, attempt - 1) }
+    if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt - 1) }
     crashes = settlement.crashed ? crashes + 1 : 0
     bytesDone = settlement.bytesDone
     bytesTotal = settlement.bytesTotal

@@ -141,6 +141,18 @@ import TransferAPI
     #expect(record.job.bytesDone == 10 && record.job.bytesTotal == 100 && record.job.finishedAt == nil)
   }
 
+  @Test("a try that waited for room on the disk is given back, and is no crash")
+  func uncounted() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    for round in 1...5 {
+      let record = try await fixture.claim(id, at: Double(10 * round))
+      try await fixture.settle(record, .postpone, at: Double(10 * round + 1)) { $0.isUncounted = true }
+      let stored = try await fixture.record(id)
+      #expect(stored.job.attempt == 0 && stored.crashes == 0 && stored.attemptNumber == round)
+    }
+  }
+
   @Test("a crash gives the try back and is counted, until an attempt ends otherwise")
   func crashes() async throws {
     let fixture = try Fixture()

@@ -78,7 +78,9 @@ import TransferAPI
     let verdict = try await verdict(.file(.diskFull("full")), attempt: 500)
     #expect(verdict.settlement.event == .postpone)
     #expect(verdict.settlement.failure?.code == .diskFull)
-    #expect(verdict.settlement.retryDelay <= .seconds(30))
+    #expect(verdict.settlement.isUncounted)
+    #expect((Duration.seconds(1)...(.seconds(2))).contains(verdict.settlement.retryDelay))
+    #expect(try await !self.verdict(.connection(.stalled), attempt: 1).settlement.isUncounted)
   }
 
   @Test("a server's wish sets the delay")

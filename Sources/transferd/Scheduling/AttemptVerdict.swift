@@ -28,8 +28,7 @@ struct AttemptVerdict {
   static let policy = RetryPolicy(
     retryLimit: 19, exponentialBackoffBase: 2, exponentialBackoffScale: 1, maximumDelay: .seconds(300))
   /// A full disk is looked at again this often at least: space is freed by people, without telling us.
-  static let diskFullPolicy = RetryPolicy(
-    retryLimit: .max, exponentialBackoffBase: 2, exponentialBackoffScale: 2, maximumDelay: .seconds(30))
+  static let diskFullDelay = 30.0
 
   init(
     _ response: FileResponse, of record: JobRecord, stop: StopReason?, now: Date,
@@ -107,10 +106,21 @@ struct AttemptVerdict {
       removesPartFile = response(error, spoils: record)
       return
     }
-    let delay = (isDiskFull ? Self.diskFullPolicy : Self.policy).delay(
-      forAttempt: failedTries, retryAfter: error.retryAfter, using: &generator)
     settlement.event = .postpone
-    settlement.retryDelay = delay
+    settlement.isUncounted = isDiskFull
+    settlement.retryDelay =
+      isDiskFull
+      ? Self.untilNextLook(after: record, using: &generator)
+      : Self.policy.delay(forAttempt: failedTries, retryAfter: error.retryAfter, using: &generator)
+  }
+
+  /// Twice as long each time. These tries are not counted, so the last wait is what tells how many there were.
+  private static func untilNextLook(
+    after record: JobRecord, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    let last = record.job.error?.code == .diskFull ? Double(record.retryDelayMilliseconds) / 1000 : 0
+    let most = min(diskFullDelay, max(2, last * 3))
+    return .seconds(Double.random(in: most / 2...most, using: &generator))
   }
 
   /// A wrong digest leaves nothing to go on from.
