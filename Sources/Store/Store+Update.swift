@@ -11,12 +11,18 @@ public struct AddressChange: Equatable, Sendable {
   public var credentials: JobSpec.Credentials?
   /// Of an upload: what the server has of it does not count there, and is to be taken back.
   public var isElsewhere: Bool
+  /// Of an upload: the collection of `url`, in the place of what was stored.
+  public var collection: String?
 
-  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false) {
+  public init(
+    url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false,
+    collection: String? = nil
+  ) {
     self.url = url
     self.origin = origin
     self.credentials = credentials
     self.isElsewhere = isElsewhere
+    self.collection = collection
   }
 }
 
@@ -52,11 +58,13 @@ extension Transaction {
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
+      if spec.kind == .upload { spec.upload.collection = address.collection }
     }
     guard spec != before.spec else { return before }
     switch before.job.state {
     case .running, .completed:
-      if spec.url != before.spec.url || spec.credentials != before.spec.credentials {
+      if spec.url != before.spec.url || spec.credentials != before.spec.credentials || spec.upload != before.spec.upload
+      {
         throw StoreError.urlChangeNotAllowed(id, before.job.state)
       }
     case .queued, .retrying, .paused, .failed, .cancelled: break

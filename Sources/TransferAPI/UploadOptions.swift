@@ -21,6 +21,14 @@ public struct UploadOptions: Equatable, Sendable {
 
   public init() {}
 
+  /// As people may see them: no secrets in URLs.
+  public var redacted: UploadOptions {
+    var options = self
+    options.collection = collection.map(Secrets.redacting(url:))
+    options.endpoint = endpoint.map(Secrets.redacting(url:))
+    return options
+  }
+
   /// Whether an upload puts a file under its URL. A form or a POST hands it over there, and a tus server gives each upload a
   /// URL of its own: the next one replaces nothing.
   public var replacesTarget: Bool { method != .post && uploadProtocol != .form && uploadProtocol != .tus }

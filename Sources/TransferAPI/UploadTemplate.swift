@@ -110,6 +110,20 @@ public struct UploadTemplate: Equatable, Sendable {
     return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
   }
 
+  /// The collection of another URL for the same file: `nil` where that does not end as the present one ends behind its
+  /// collection.
+  /// - Parameters:
+  ///   - url: the other one.
+  ///   - present: what was put together from the collection and the file's name or relative path.
+  public static func collection(of url: String, as present: String, isIn collection: String) -> String? {
+    let (base, whole) = (collection[..<pathEnd(collection)], present[..<pathEnd(present)])
+    guard whole.hasPrefix(base), base.hasSuffix("/"), whole.count > base.count else { return nil }
+    let ending = whole.dropFirst(base.count)
+    let end = pathEnd(url)
+    guard url[..<end].hasSuffix("/" + ending) else { return nil }
+    return String(url[..<end].dropLast(ending.count)) + String(url[end...])
+  }
+
   private func filled(_ file: UploadedFile) -> String {
     parts.map { part in
       switch part {

@@ -61,6 +61,31 @@ import Testing
     try await Daemon(environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"])
   }
 
+  @Test(
+    "another URL is where the bytes go, also where the file's name was appended; what the old place holds is taken back",
+    arguments: ["tus", "auto"])
+  func otherURL(_ name: String) async throws {
+    let (old, new) = (
+      try ScriptedTus { request, _ in request.method == "PATCH" ? .take(1 << 16, then: [.stall]) : nil },
+      try ScriptedTus()
+    )
+    let daemon = try await Self.daemon()
+    let payload = Payload(size: 1 << 20, seed: 3)
+    let path = try daemon.source("a.bin", payload)
+    let id = try await daemon.upload(
+      path, "--to", old.url + "?token=s3cret", "--protocol", name, "--on-success", "delete")
+    try await old.server.waitForRequests(1) { $0.method == "PATCH" }
+    for command in [["show", id, "--format", "json"], ["export", id], ["status", id, "--format", "json"]] {
+      #expect(try await !daemon.run(command).stdout.contains("s3cret"), "\(command)")
+    }
+    #expect(try await daemon.ctl("set", id, "--url", new.url + "a.bin?token=other").status == 0)
+    #expect(try await daemon.finished(id).state == "completed")
+    #expect(new.uploads.map { new.bytes(of: $0) } == [payload.data])
+    #expect(new.requests("POST").allSatisfy { $0.target == "/files/?token=other" })
+    try await eventually("the file to be deleted") { !FileManager.default.fileExists(atPath: path) }
+    try await eventually("the old server to be told") { old.uploads.isEmpty }
+  }
+
   @Test("what will not pass ends the job with a clear error, by every protocol", arguments: Way.allCases)
   func permanent(_ way: Way) async throws {
     let daemon = try await Self.daemon()

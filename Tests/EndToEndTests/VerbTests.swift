@@ -19,6 +19,26 @@ import Testing
     #expect(try await daemon.jobs().isEmpty)
   }
 
+  @Test(
+    "all are stopped at once: those that wait do not begin in the place of those that ran",
+    arguments: ["pause", "cancel", "remove"], ["--all", "--batch", "ids"])
+  func many(_ verb: String, _ way: String) async throws {
+    let server = try LoopbackServer(.file(size: 1000).stalling(after: 10, on: .always))
+    let daemon = try await Daemon("--max-active", "3", "--max-per-origin", "3")
+    let list = (0..<9).map { server.url("/\($0)\n") }.joined()
+    let ids = try await daemon.run(["add", "-i", "-", "--batch", "b"], input: Data(list.utf8)).lines
+    try await server.waitForRequests(3)
+    let selection = way == "ids" ? ids : way == "--batch" ? ["--batch", "b"] : ["--all"]
+    let result = try await daemon.run([verb] + selection)
+    #expect(result.status == 0 && result.stderr.contains(" 9 jobs"), "\(result.stderr)")
+    #expect(!result.stderr.contains("skipped"), "\(result.stderr)")
+    #expect(server.requests.count == 3)
+    let states = try await daemon.jobs().map(\.state)
+    #expect(states == (verb == "remove" ? [] : Array(repeating: verb == "pause" ? "paused" : "cancelled", count: 9)))
+    let begun = try await daemon.run(["events", "--format", "json"]).lines.count { $0.contains("\"to\":\"running\"") }
+    #expect(verb == "remove" || begun == 3)
+  }
+
   @Test("nothing that exists: 4; nothing that matches: 0; not in this state: 6; more than one way: 64")
   func exitCodes() async throws {
     let daemon = try await Daemon()

@@ -15,6 +15,15 @@ import Testing
     } catch { return WireCoding.explain(error) }
   }
 
+  @Test("what people see of an upload has no secrets in its URLs")
+  func redacted() {
+    var options = UploadOptions()
+    options.collection = "https://h/in/?token=s3cret&a=1"
+    options.endpoint = "https://me:s3cret@s3.test/?sig=s3cret"
+    #expect(options.redacted.collection == "https://h/in/?token=***&a=1")
+    #expect(options.redacted.endpoint == "https://s3.test/?sig=***")
+  }
+
   @Test("an upload comes back from JSON as it was")
   func roundTrip() throws {
     var job = NewJob(uploading: "/a", to: "https://h/b")

@@ -32,6 +32,24 @@ import Testing
     #expect(template.url(for: Self.file, ending: .path) == "https://h/in/sub/a%20b%23%C3%A9.csv")
   }
 
+  @Test(
+    "another URL for the same file has a collection, too, where it ends alike",
+    arguments: [
+      ("https://new/up/a.csv", "https://h/in/a.csv", "https://h/in/", "https://new/up/"),
+      (
+        "https://new/up/a.csv?token=2", "https://h/in/a.csv?token=1", "https://h/in/?token=1", "https://new/up/?token=2"
+      ),
+      ("https://new/x/sub/a.csv", "https://h/in/sub/a.csv", "https://h/in/", "https://new/x/"),
+      ("https://new/a.csv", "https://h/in/sub/a.csv", "https://h/in/", nil),
+      ("https://new/up/b.csv", "https://h/in/a.csv", "https://h/in/", nil),
+      ("https://new/up/ba.csv", "https://h/in/a.csv", "https://h/in/", nil),
+      ("https://new/up/", "https://h/in/a.csv", "https://h/in/", nil),
+      ("https://new/up/a.csv", "https://h/other/a.csv", "https://h/in/", nil),
+    ] as [(String, String, String, String?)])
+  func otherCollections(_ url: String, _ present: String, _ collection: String, _ expected: String?) {
+    #expect(UploadTemplate.collection(of: url, as: present, isIn: collection) == expected)
+  }
+
   @Test("a form's URL stays as it is, and what a name was appended to is known")
   func collections() throws {
     let template = try UploadTemplate(parsing: "https://h/in/?a=1")

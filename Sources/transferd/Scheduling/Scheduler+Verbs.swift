@@ -36,20 +36,27 @@ extension Scheduler {
         throw StoreError.noSuchBatch(name)
       }
       var after: JobID?
-      while true {
-        let ids = try await store.ids(matching: selector, after: after, limit: 500)
-        guard let last = ids.last else { return outcome }
-        after = last
-        let unknown = await ofUnknownOutcome(ids, verb)
-        for (id, result) in zip(ids, await apply(verb, to: ids)) {
-          switch result {
-          case .success(true):
-            outcome.changed += 1
-            if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
-          case .success(false), .failure: outcome.skipped += 1
+      var busy: [JobID] = []
+      func count(_ ids: [JobID], _ results: [JobID: Result<Bool, Problem>], _ unknown: Set<JobID> = []) {
+        for id in ids {
+          guard case .success(true)? = results[id] else {
+            outcome.skipped += 1
+            continue
           }
+          outcome.changed += 1
+          if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
         }
       }
+      while case let ids = try await store.ids(matching: selector, after: after, limit: 500), let last = ids.last {
+        after = last
+        let unknown = await ofUnknownOutcome(ids, verb)
+        let results = await applyToWaiting(verb, ids)
+        busy += ids.filter { results[$0] == nil }
+        count(ids.filter { results[$0] != nil }, results, unknown)
+      }
+      // Last: who is stopped makes room, in which those of the later pages would begin.
+      count(busy, await applyToRunning(verb, busy))
+      return outcome
     } catch let error as StoreError {
       throw Problem(error)
     } catch {
@@ -76,38 +83,51 @@ extension Scheduler {
 
   /// - Returns: for each id whether it changed, or what stood in the way.
   private func apply(_ verb: JobVerb, to ids: [JobID]) async -> [Result<Bool, Problem>] {
-    var results: [JobID: Result<Bool, Problem>] = [:]
-    for id in ids where active[id] != nil {
-      if let reason = verb.stopReason { stop(id, reason) }
-    }
-    for id in ids where active[id] != nil && verb.stopReason != nil {
-      await waitUntilIdle(id)
-      results[id] = await outcome(of: verb, afterStopping: id)
-    }
-    let rest = ids.filter { results[$0] == nil }
-    if verb == .cancel || verb == .remove { await removePartFiles(of: rest, verb) }
+    var results = await applyToWaiting(verb, ids)
+    results.merge(await applyToRunning(verb, ids.filter { results[$0] == nil })) { $1 }
+    return ids.map { results[$0] ?? .failure(Problem(.notFound, "no job \($0)")) }
+  }
+
+  /// Those that do not run; a verb that stops nothing concerns them all.
+  /// - Returns: without those that run.
+  private func applyToWaiting(_ verb: JobVerb, _ ids: [JobID]) async -> [JobID: Result<Bool, Problem>] {
+    let waiting = verb.stopReason == nil ? ids : ids.filter { active[$0] == nil }
+    if verb == .cancel || verb == .remove { await removePartFiles(of: waiting, verb) }
     let stored: [Result<Bool, StoreError>] =
       if let event = verb.event {
-        zip(rest, await store.transition(rest, event, at: Date(), reason: "\(verb.rawValue) by request"))
+        zip(waiting, await store.transition(waiting, event, at: Date(), reason: "\(verb.rawValue) by request"))
           .map { _, result in result.map { $0 != (try? $0.applying(event)) } }
       } else {
-        await store.remove(rest, at: Date()).map { $0.map { true } }
+        await store.remove(waiting, at: Date()).map { $0.map { true } }
       }
-    for (id, result) in zip(rest, stored) { results[id] = result.mapError { Problem($0, verb, id) } }
-    // A job may have been claimed between the look and the verb, a retry that is due even right after its last attempt:
-    // again, now that it runs.
-    for _ in 0..<Self.roundsAgainstClaims {
-      let busy = ids.filter { if case .failure(let problem)? = results[$0] { problem.isBusy } else { false } }
-      guard let reason = verb.stopReason, !busy.isEmpty else { break }
+    var results: [JobID: Result<Bool, Problem>] = [:]
+    for (id, result) in zip(waiting, stored) {
+      let result = result.mapError { Problem($0, verb, id) }
+      // Claimed between the look and the verb.
+      if case .failure(let problem) = result, problem.isBusy, verb.stopReason != nil { continue }
+      results[id] = result
+    }
+    if verb == .resume || verb == .retry { Task { await self.wake() } }
+    if verb == .cancel || verb == .remove { await didLeave(waiting) }
+    return results
+  }
+
+  /// Stops those that run, all at once, and waits for their ends.
+  private func applyToRunning(_ verb: JobVerb, _ ids: [JobID]) async -> [JobID: Result<Bool, Problem>] {
+    guard let reason = verb.stopReason, !ids.isEmpty else { return [:] }
+    var results: [JobID: Result<Bool, Problem>] = [:]
+    var busy = ids
+    // Again where one has begun anew: a retry that is due even right after its last attempt.
+    for _ in 0..<Self.roundsAgainstClaims where !busy.isEmpty {
+      for id in busy { stop(id, reason) }
       for id in busy {
-        stop(id, reason)
         await waitUntilIdle(id)
         results[id] = await outcome(of: verb, afterStopping: id)
       }
+      busy = busy.filter { if case .failure(let problem)? = results[$0] { problem.isBusy } else { false } }
     }
-    if verb == .resume || verb == .retry { Task { await self.wake() } }
     if verb == .cancel || verb == .remove { await didLeave(ids) }
-    return ids.map { results[$0] ?? .failure(Problem(.notFound, "no job \($0)")) }
+    return results
   }
 
   /// What came of stopping a running attempt: it may have ended in its own way first.
@@ -167,7 +187,11 @@ extension Scheduler {
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         at: Date())
-      if address != nil, record.job.kind == .upload { try await readLines() }
+      if let address, record.job.kind == .upload {
+        try await readLines()
+        // What the old place holds is to be taken back.
+        if address.isElsewhere { await didLeave([]) }
+      }
       Task { await self.wake() }
       return .success(ChangedJob(record, before: before))
     } catch let error as StoreError {
@@ -194,6 +218,10 @@ extension Scheduler {
     // Another query (a new signature) means the same place.
     let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
+    guard ["http", "https"].contains(url.scheme) else { return address }
+    address.collection = record.spec.upload.collection.flatMap {
+      UploadTemplate.collection(of: url.string, as: record.spec.destination, isIn: $0)
+    }
     return address
   }
 }

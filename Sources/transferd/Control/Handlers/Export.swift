@@ -69,7 +69,7 @@ extension NewJob {
     secretHeaders = spec.secretHeaders
     if spec.kind == .upload {
       destination = Secrets.redacting(url: spec.destination)
-      upload = spec.upload
+      upload = spec.upload.redacted
     } else if spec.destination.hasSuffix("/") {
       directory = spec.destination == "/" ? "/" : String(spec.destination.dropLast())
     } else {

@@ -101,7 +101,7 @@ extension JobDetail.Options {
     credentials = spec.credentialsReference
     if !spec.secretHeaders.isEmpty { headerReferences = spec.secretHeaders }
     guard spec.kind == .upload else { return }
-    upload = spec.upload
+    upload = spec.upload.redacted
     if spec.spool != nil { isSpooled = true }
     follows = record.follows
   }
