@@ -24,6 +24,9 @@ public struct JobFailure: Codable, Equatable, Sendable {
 
     public static func http(_ status: Int) -> Code { Code(rawValue: "http-\(status)") }
 
+    /// The status of an `http-…`; `nil` for the others.
+    public var httpStatus: Int? { rawValue.hasPrefix("http-") ? Int(rawValue.dropFirst("http-".count)) : nil }
+
     public static let dns = Code(rawValue: "dns")
     public static let connect = Code(rawValue: "connect")
     public static let tls = Code(rawValue: "tls")

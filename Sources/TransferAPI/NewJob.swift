@@ -90,6 +90,9 @@ extension NewJob: Codable {
     try decoder.refuseUnknownFields(besides: AnyField.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let spool = try container.decodeIfPresent(String.self, forKey: .spool)
+    guard !container.contains(.source) || !container.contains(.url) else {
+      throw WireError("give either source or url, not both")
+    }
     guard
       let source = try container.decodeIfPresent(String.self, forKey: .source)
         ?? container.decodeIfPresent(String.self, forKey: .url) ?? spool.map({ _ in "" })

@@ -46,6 +46,7 @@ import TransferAPI
     "what is wrong is said in one line",
     arguments: [
       (#"{"source":"x","chekcsum":"y"}"#, "unknown field \"chekcsum\""), (#"{}"#, "missing field \"source\""),
+      (#"{"source":"x","url":"y"}"#, "give either source or url, not both"),
       (#"{"source":5}"#, "field \"source\" has the wrong type"), (#"[1]"#, "not a JSON object"),
       (#"{"source":"#, "not valid JSON"),
       (#"{"source":"x","limitRate":0}"#, "a rate is a number of bytes a second, 1 or more, with K, M or G"),

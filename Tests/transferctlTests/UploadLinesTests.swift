@@ -51,16 +51,16 @@ import TransferAPI
     try write(folder.path + "/a")
     try write(folder.path + "/new\nline")
     var lines = JobLines()
-    let list = Array("a\0gone\0\(folder.path)\0new\nline\0".utf8)
+    let list = Array("a\0gone\0\(folder.path)\0new\nline\0".utf8) + [0x63, 0xe9, 0]
     lines.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: false)
     #expect(try jobs(lines).map(\.destination) == ["https://h/a", "https://h/new%0Aline"])
     #expect(try jobs(lines).map(\.source) == [folder.path + "/a", folder.path + "/new\nline"])
-    #expect(lines.faults.map(\.origin) == [.item(2), .item(3)])
-    #expect(lines.faults.map(\.status) == [.failed, .usage])
+    #expect(lines.faults.map(\.origin) == [.item(2), .item(3), .item(5)])
+    #expect(lines.faults.map(\.status) == [.failed, .usage, .usage])
     try lines.requireFaultless()
     var second = JobLines()
     second.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: true)
-    #expect(second.faults.map(\.origin) == [.item(3)])
+    #expect(second.faults.map(\.origin) == [.item(3), .item(5)])
   }
 
   @Test("nothing is added where nothing can be, or where a line is wrong in itself")

@@ -33,6 +33,29 @@ import TransferAPI
     ("a scheme that nobody speaks", { $0.destination = "gopher://h/" }),
     ("a file URL", { $0.destination = "file:///etc/x" }), ("a newline in the URL", { $0.destination = "http://h/\na" }),
     ("a reserved header", { $0.headers = ["Content-Length": "1"] }),
+    ("a header that resumes", { $0.headers = ["Upload-Offset": "1"] }),
+    ("a header that frames", { $0.headers = ["Content-Range": "bytes 0-1/2"] }),
+    (
+      "ifAbsent and tus",
+      {
+        $0.upload.uploadProtocol = .tus
+        $0.upload.ifAbsent = true
+      }
+    ),
+    (
+      "ifAbsent and POST",
+      {
+        $0.upload.method = .post
+        $0.upload.ifAbsent = true
+      }
+    ),
+    (
+      "a query and S3",
+      {
+        $0.upload.uploadProtocol = .s3
+        $0.destination = "https://h/bucket/key?versionId=1"
+      }
+    ),
     ("a reserved secret header", { $0.secretHeaders = ["Host": secret] }),
     (
       "a header twice",

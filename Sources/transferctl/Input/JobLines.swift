@@ -117,7 +117,9 @@ private struct RequestNames: Decodable {
 /// Lines of text as people's files have them: LF or CRLF, perhaps a byte order mark, blank lines, `#` comments.
 enum InputLines {
   /// As `each`, with every byte as it is: a path may begin with a blank or with `#`. Empty lines are passed over.
-  static func eachLiteral(in bytes: [UInt8], separator: UInt8, _ body: (Int, Result<String, WireError>) -> Void) {
+  ///
+  /// A name that is no text concerns its file alone (`FileFault`); a list of the other kind is wrong as a whole.
+  static func eachLiteral(in bytes: [UInt8], separator: UInt8, _ body: (Int, Result<String, any Error>) -> Void) {
     var number = 0
     var start = separator != 0 && bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
     while start < bytes.count {
@@ -131,7 +133,9 @@ enum InputLines {
       } else if let text = String(validating: item, as: UTF8.self) {
         body(number, .success(text))
       } else {
-        body(number, .failure(WireError("is a path that is not UTF-8: \(String(decoding: item, as: UTF8.self))")))
+        let shown = String(decoding: item, as: UTF8.self)
+        body(
+          number, .failure(FileFault(status: .usage, description: "cannot upload \(shown): its name is not UTF-8")))
       }
     }
   }

@@ -5,9 +5,10 @@ import TransferEngine
 /// The engine's errors in the contract's words: the one switch between the two rooms.
 extension JobFailure {
   init(_ error: TransferError, of kind: JobKind = .download) {
+    let code = Self.code(of: error)
     self.init(
-      code: Self.code(of: error), message: error.description, httpStatus: error.status, transient: error.isTransient)
-    if kind == .upload, case .remote(.missing) = error { code = .destinationMissing }
+      code: code, message: error.description, httpStatus: error.status ?? code.httpStatus, transient: error.isTransient)
+    if kind == .upload, case .remote(.missing) = error { self.code = .destinationMissing }
     // The journal is the store: what it could not do is said in its own words.
     if case .hook(.journal, let inner) = error, let store = inner as? StoreError { self = JobFailure(store) }
     if case .hook(.adapter, let inner) = error, let secret = inner as? SecretResolver.Unavailable {

@@ -20,7 +20,8 @@ struct JobValidation {
   /// Fields that the engine sets itself, or that would let a job speak for another host.
   private static let reservedHeaders: Set<String> = [
     "host", "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te",
-    "upgrade", "expect", "trailer", "keep-alive", "proxy-connection",
+    "upgrade", "expect", "trailer", "keep-alive", "proxy-connection", "content-range", "tus-resumable", "upload-offset",
+    "upload-complete", "upload-incomplete", "upload-length",
   ]
 
   /// - Throws: `Problem` that says what cannot be accepted.

@@ -89,6 +89,7 @@ extension JobValidation {
     if isS3, url.path.isEmpty || url.path.hasSuffix("/") {
       throw Problem(.invalid, "the S3 URL names no key")
     }
+    if isS3, url.string.contains("?") { throw Problem(.invalid, "an object's URL has no query") }
     if !isS3, options.endpoint != nil || options.region != nil || options.profile != nil {
       throw Problem(.invalid, "endpoint, region and profile are for S3")
     }
@@ -99,6 +100,9 @@ extension JobValidation {
       !isHTTP || isS3 || options.method == .post || ![.auto, .plain, .webdav].contains(options.uploadProtocol)
     {
       throw Problem(.invalid, "verify is for PUT and WebDAV; the other protocols compare by themselves, or cannot ask")
+    }
+    if options.ifAbsent, !options.replacesTarget {
+      throw Problem(.invalid, "ifAbsent is for uploads that put the file under its URL, not for POST, forms and tus")
     }
     if !options.form.isEmpty, options.uploadProtocol != .form {
       throw Problem(.invalid, "form fields go with the protocol form")
