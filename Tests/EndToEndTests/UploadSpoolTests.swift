@@ -36,6 +36,22 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/big") == payload.sha256)
   }
 
+  @Test("what is refused, or was added before, leaves nothing behind")
+  func notAdded() async throws {
+    let daemon = try await Daemon()
+    let arguments = ["upload", "-", "--name", "k", "--to", "http://127.0.0.1:9/in/", "--paused"]
+    let input = Data(count: 100_000)
+    for wrong in [["--priority", "5000"], ["--on-success", "delete"], ["--endpoint", "http://x"]] {
+      let result = try await daemon.run(arguments + wrong, input: input)
+      #expect(result.status == 64 && result.stdout == "", "\(wrong): \(result.stderr)")
+    }
+    #expect(daemon.spooled.isEmpty)
+    for _ in 0..<2 {
+      #expect(try await daemon.run(arguments + ["--key", "once"], input: input).stdout == "1\n")
+      #expect(daemon.spooled.count == 1)
+    }
+  }
+
   @Test("is deleted with its job, and stays for one that failed", arguments: ["cancel", "remove", "retry"])
   func ended(_ verb: String) async throws {
     let isRepaired = Watched(false)

@@ -48,8 +48,15 @@ struct StandardInputUpload {
       lines.take(.path(name)) { _ in job }
       // From here on it may be a job's.
       pending = nil
-      let outcome = try await Submission.send(
-        lines, alone: true, from: feed.client, over: connection)
+      let outcome: Submission
+      do {
+        outcome = try await Submission.send(lines, alone: true, from: feed.client, over: connection)
+      } catch let refusal as Problem {
+        await feed.discard()
+        throw refusal
+      }
+      // A key named an earlier job; what our own has the daemon keeps.
+      if outcome.hasExisting { await feed.discard() }
       try await command.finish(outcome, nil, connection)
     } catch {
       if let pending { await pending.discard() }
