@@ -66,6 +66,14 @@ extension Session {
     }
   }
 
+  private func newTus(_ upload: FileUpload) throws(TransferError) -> TusUpload {
+    guard !upload.onlyIfAbsent else {
+      throw .upload(
+        .unsupported("a tus server gives each upload a name of its own, and cannot say whether the file is there"))
+    }
+    return tus(upload)
+  }
+
   /// The way that an upload takes.
   func way(of upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire) async throws(TransferError)
     -> any UploadWay
@@ -73,7 +81,7 @@ extension Session {
     switch upload.protocol {
     case .automatic: return try await automaticWay(upload, request, wire)
     case .plain: return PlainUpload(form: nil)
-    case .tus: return tus(upload)
+    case .tus: return try newTus(upload)
     case .form(let options): return PlainUpload(form: options)
     case .resumable: return ResumableUpload()
     case .s3: return s3(upload)
@@ -91,7 +99,7 @@ extension Session {
     var question = request
     if let collection = upload.collection { question.url = collection }
     let server = try await wire.server(at: question, remembering: upload.serverKey)
-    if server.tus != nil { return tus(upload) }
+    if server.tus != nil { return try newTus(upload) }
     if server.isResumable { return ResumableUpload() }
     return PlainUpload(form: nil)
   }

@@ -321,6 +321,11 @@ import Testing
     named.collection = try RequestURL(tus.url)
     #expect(await room.send(named).isSuccess)
     #expect(tus.uploads == ["u0", "u1"])
+    for way in [UploadProtocol.automatic, .tus(TusOptions())] {
+      let absent = await room.send(try room.upload(to: tus.url, by: way, onlyIfAbsent: true))
+      #expect(word(absent.error) == "unsupported")
+    }
+    #expect(tus.uploads == ["u0", "u1"])
     for status in [200, 404, 405, 500] {
       let server = try LoopbackServer { .response($0.method == "OPTIONS" ? status : 201) }
       let first = await room.send(try room.upload(to: server.url("/in/source.bin"), by: .automatic))
