@@ -27,7 +27,7 @@ struct AttemptVerdict {
   /// The policy for jobs: 20 tries in a row without progress, 1 s at first, doubled up to 5 minutes, full jitter.
   static let policy = RetryPolicy(
     retryLimit: 19, exponentialBackoffBase: 2, exponentialBackoffScale: 1, maximumDelay: .seconds(300))
-  /// A full disk is looked at again this often at least: space is freed by people, without telling us.
+  /// Seconds after which a full disk is looked at again at the latest: space is freed by people, without telling us.
   static let diskFullDelay = 30.0
 
   init(
@@ -114,7 +114,8 @@ struct AttemptVerdict {
       : Self.policy.delay(forAttempt: failedTries, retryAfter: error.retryAfter, using: &generator)
   }
 
-  /// Twice as long each time. These tries are not counted, so the last wait is what tells how many there were.
+  /// About twice as long each time, by chance, so that many jobs do not look at once. These tries are not counted: the last
+  /// wait tells how long the next one is.
   private static func untilNextLook(
     after record: JobRecord, using generator: inout some RandomNumberGenerator
   ) -> Duration {
