@@ -7,6 +7,8 @@ import Synchronization
 /// stays as it is, byte for byte.
 struct DatabaseFile {
   let directory: String
+  /// The daemon's uid.
+  let owner: UInt32
   var path: String { directory + "/transferd.db" }
 
   /// Files below this size are checked whole at every start; larger ones only after an end that may have hurt
@@ -96,7 +98,7 @@ struct DatabaseFile {
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     try queue.read { db in
       let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-      guard version <= Migrations.version, try !Migrations.migrator.hasBeenSuperseded(db) else {
+      guard version <= Migrations.version, try !Migrations.migrator(owner: owner).hasBeenSuperseded(db) else {
         throw StoreError.newerVersion(path: path)
       }
       let isSafe = try Meta.wasClosed(db) || Meta.bootID(db) == Meta.currentBootID()
@@ -140,7 +142,7 @@ struct DatabaseFile {
     do {
       let queue = try DatabaseQueue(path: draft, configuration: Self.configuration)
       try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
-      try Migrations.migrator.migrate(queue)
+      try Migrations.migrator(owner: owner).migrate(queue)
       try queue.write { db in try Meta.create(db, storeID: storeID, now: now) }
       try queue.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
       }

@@ -76,7 +76,7 @@ extension JobRecord {
     job.resume_data, job.finishing_device, job.finishing_inode, job.crashes, job.retry_at, \
     job.retry_delay, job.created_at, job.started_at, job.finished_at, \
     job.error_code, job.error_message, job.error_status, job.error_transient, \
-    job.follows, job.spool, job.action_state, job.action_message
+    job.follows, job.spool, job.action_state, job.action_message, job.owner
     """
 
   init(_ reader: inout RowReader) throws {
@@ -89,8 +89,8 @@ extension JobRecord {
     let origin = try reader.text()
     var spec: JobSpec
     switch kind {
-    case .download: spec = JobSpec(url: source, origin: origin, destination: destination)
-    case .upload: spec = JobSpec(uploading: source, to: destination, origin: origin)
+    case .download: spec = JobSpec(owner: 0, url: source, origin: origin, destination: destination)
+    case .upload: spec = JobSpec(owner: 0, uploading: source, to: destination, origin: origin)
     }
     if let username = try reader.optionalText() {
       spec.credentials = JobSpec.Credentials(username: username, password: try reader.text())
@@ -138,5 +138,6 @@ extension JobRecord {
     let action: FileAction.State? = try reader.optionalWord()
     let message = try reader.optionalText()
     job.action = action.map { FileAction(state: $0, message: message) }
+    self.spec.owner = try reader.uid()
   }
 }

@@ -2,6 +2,8 @@ public import TransferAPI
 
 /// What is asked for, checked by the daemon: every path absolute, every default filled in.
 public struct JobSpec: Equatable, Sendable {
+  /// The uid of the user who submitted the job.
+  public var owner: UInt32
   public var kind: JobKind
   /// The URL without userinfo; of an upload the file's absolute path.
   public var source: String
@@ -52,7 +54,10 @@ public struct JobSpec: Equatable, Sendable {
   }
 
   /// A download.
-  public init(url: String, origin: String, destination: String, credentials: Credentials? = nil) {
+  public init(
+    owner: UInt32, url: String, origin: String, destination: String, credentials: Credentials? = nil
+  ) {
+    self.owner = owner
     kind = .download
     source = url
     self.destination = destination
@@ -61,7 +66,10 @@ public struct JobSpec: Equatable, Sendable {
   }
 
   /// An upload of the file at `path`.
-  public init(uploading path: String, to url: String, origin: String, credentials: Credentials? = nil) {
+  public init(
+    owner: UInt32, uploading path: String, to url: String, origin: String, credentials: Credentials? = nil
+  ) {
+    self.owner = owner
     kind = .upload
     source = path
     destination = url

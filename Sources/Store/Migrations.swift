@@ -6,9 +6,10 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A file that says more is from a newer release.
-  static let version: Int32 = 2
+  static let version: Int32 = 3
 
-  static var migrator: DatabaseMigrator {
+  /// - Parameter owner: the daemon's uid.
+  static func migrator(owner: UInt32) -> DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1") { db in
       try db.execute(sql: tables)
@@ -21,6 +22,10 @@ enum Migrations {
       try db.execute(sql: uploadTables)
       try db.execute(sql: uploadTriggers)
       try db.execute(sql: "PRAGMA user_version = 2")
+    }
+    migrator.registerMigration("3") { db in
+      try db.execute(sql: ownerColumns(owner))
+      try db.execute(sql: "PRAGMA user_version = 3")
     }
     return migrator
   }

@@ -74,6 +74,11 @@ struct RowReader {
 
   mutating func int64() throws -> Int64 { try required(optionalInt64()) }
   mutating func int() throws -> Int { Int(try int64()) }
+  mutating func uid() throws -> UInt32 {
+    guard let uid = UInt32(exactly: try int64()) else { throw unreadable() }
+    return uid
+  }
+
   mutating func bool() throws -> Bool { try int64() != 0 }
   mutating func text() throws -> String { try required(optionalText()) }
   mutating func date() throws -> Date { Date(milliseconds: try int64()) }

@@ -69,7 +69,7 @@ extension Abandonment {
     job = JobID(try reader.int64())
     let source = try reader.text()
     let destination = try reader.text()
-    spec = JobSpec(uploading: source, to: destination, origin: try reader.text())
+    spec = JobSpec(owner: 0, uploading: source, to: destination, origin: try reader.text())
     let username = try reader.optionalText()
     let password = try reader.optionalText()
     if let username, let password { spec.credentials = .init(username: username, password: password) }

@@ -92,8 +92,8 @@ private struct Insertion {
       """
       INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
         create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
-        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool, owner)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     ) { bind in
       bind(spec.kind.rawValue)
@@ -119,6 +119,7 @@ private struct Insertion {
       bind(now.milliseconds)
       bind(follows?.rawValue)
       bind(spec.spool)
+      bind(Int64(spec.owner))
     }
   }
 

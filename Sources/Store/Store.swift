@@ -26,13 +26,14 @@ public final class Store: Sendable {
   /// open.
   /// - Parameters:
   ///   - directory: where the database is; made (0700) where it is missing.
+  ///   - owner: the daemon's uid, to which jobs from releases without owners belong.
   ///   - onEvents: called after each commit, in the order of the commits, with the events that it made true,
   ///     and before the verb returns. On the writing thread: it must be quick and not wait for the store.
   /// - Throws: `newerVersion`, `damaged`, `readOnly`: the files are as they were. `diskFull`, `io`.
   public init(
-    directory: String, now: Date, onEvents: @escaping @Sendable ([Event]) -> Void
+    directory: String, owner: UInt32 = geteuid(), now: Date, onEvents: @escaping @Sendable ([Event]) -> Void
   ) throws(StoreError) {
-    let file = DatabaseFile(directory: directory)
+    let file = DatabaseFile(directory: directory, owner: owner)
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw .io("cannot create \(directory): \(String(cString: strerror(errno)))")
     }
@@ -42,7 +43,7 @@ public final class Store: Sendable {
       pool = try DatabasePool(path: path, configuration: DatabaseFile.configuration)
       // GRDB asks for NORMAL while opening, which may lose commits in a power cut.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
-      try Migrations.migrator.migrate(pool)
+      try Migrations.migrator(owner: owner).migrate(pool)
       guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
         throw StoreError.damaged(path: path, reason: "it has lost its own name")
       }

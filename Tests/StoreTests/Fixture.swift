@@ -40,7 +40,7 @@ final class Fixture: Sendable {
 
   /// A download; `n` makes it different from others.
   static func spec(_ n: Int, origin: String = "https://example.org:443") -> JobSpec {
-    JobSpec(url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
+    JobSpec(owner: 0, url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
   }
 
   @discardableResult

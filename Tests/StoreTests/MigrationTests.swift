@@ -26,11 +26,12 @@ import TransferAPI
     #expect(jobs[1].job.error?.code == .http(404))
     #expect(jobs[2].spec.credentials?.password == "pw" && jobs[2].job.priority == 5)
     #expect(jobs[3].job.checksum == "md5=d41d8cd98f00b204e9800998ecf8427e")
+    #expect(jobs.allSatisfy { $0.spec.owner == geteuid() })
     #expect(jobs.allSatisfy { $0.follows == nil && $0.job.action == nil && $0.spec.upload == UploadOptions() })
     #expect(try await fixture.store.batch("nightly")?.batch.counts.total == 3)
     #expect(try await fixture.store.events(since: 0, limit: 100).count == 19)
     let version = try await fixture.store.read { db in try Int.fetchOne(db, sql: "PRAGMA user_version") }
-    #expect(version == 2)
+    #expect(version == 3)
   }
 
   @Test("its jobs are claimed, retried and removed as ever, and uploads join them")
@@ -42,7 +43,7 @@ import TransferAPI
     let record = try await fixture.claim(JobID(6))
     try await fixture.settle(record, .complete)
     #expect(await fixture.store.remove([JobID(1)], at: Fixture.epoch)[0].failure == nil)
-    let upload = JobSpec(uploading: "/a", to: "https://example.org/a", origin: "https://example.org:443")
+    let upload = JobSpec(owner: 0, uploading: "/a", to: "https://example.org/a", origin: "https://example.org:443")
     #expect(try await fixture.add(upload) == JobID(7))
   }
 

@@ -9,7 +9,7 @@ import TransferAPI
   func roundTrip() async throws {
     let fixture = try Fixture()
     var spec = JobSpec(
-      url: "https://example.org/a?token=geheim", origin: "https://example.org:443", destination: "/d/",
+      owner: 7, url: "https://example.org/a?token=geheim", origin: "https://example.org:443", destination: "/d/",
       credentials: JobSpec.Credentials(username: "u", password: ""))
     spec.replace = true
     spec.createDirectories = true
@@ -40,7 +40,7 @@ import TransferAPI
   @Test("an upload's source is its file, its destination the URL")
   func upload() async throws {
     let fixture = try Fixture()
-    let spec = JobSpec(uploading: "/a", to: "https://h/b?sig=1", origin: "https://h:443")
+    let spec = JobSpec(owner: 0, uploading: "/a", to: "https://h/b?sig=1", origin: "https://h:443")
     // Two files may go to one URL.
     let ids = try await fixture.store.submit([spec, spec], at: Fixture.epoch).map { try $0.get().id }
     let record = try await fixture.record(ids[1])

@@ -11,7 +11,7 @@ import TransferAPI
   private func record(_ change: (inout JobSpec) -> Void = { _ in }) async throws -> (Store, JobRecord, String) {
     let directory = "/tmp/transferd-verdict-\(UInt64.random(in: 0 ... .max))"
     let store = try Store(directory: directory, now: Date(), onEvents: { _ in })
-    var spec = JobSpec(url: "http://h/x", origin: "http://h:80", destination: "/d/x")
+    var spec = JobSpec(owner: 0, url: "http://h/x", origin: "http://h:80", destination: "/d/x")
     spec.maxAttempts = 3
     change(&spec)
     let id = try await store.submit([spec], at: Date())[0].get().id

@@ -23,7 +23,7 @@ import TransferAPI
     }
 
     func cancelled(_ n: Int, at time: Date) async throws {
-      let spec = JobSpec(url: "http://h/\(n)", origin: "http://h:80", destination: "/d/\(n)")
+      let spec = JobSpec(owner: 0, url: "http://h/\(n)", origin: "http://h:80", destination: "/d/\(n)")
       let id = try await store.submit([spec], at: time)[0].get().id
       _ = await store.transition([id], .cancel, at: time)
     }

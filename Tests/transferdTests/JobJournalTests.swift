@@ -18,7 +18,7 @@ import TransferAPI
     init() async throws {
       directory = try TemporaryDirectory()
       store = try Store(directory: directory.path("state"), now: Date(), onEvents: { _ in })
-      let spec = JobSpec(url: "http://h/x", origin: "http://h:80", destination: "/d/x")
+      let spec = JobSpec(owner: 0, url: "http://h/x", origin: "http://h:80", destination: "/d/x")
       let id = try await store.submit([spec], at: Date())[0].get().id
       record = try await store.claim([id], at: Date())[0]
     }

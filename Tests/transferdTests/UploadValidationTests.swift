@@ -107,14 +107,14 @@ import TransferAPI
     ])
   func callers(_ reference: String, _ expected: [Bool]) throws {
     let reference = try SecretReference(parsing: reference)
-    for (caller, isAllowed) in zip([Caller.owner, .root, .other], expected) {
+    for (caller, isAllowed) in zip([Caller.owner, .root, .member(1001)], expected) {
       var validation = JobValidation()
       validation.caller = caller
       let spec = try? validation.spec(job { $0.credentials = reference })
       #expect((spec != nil) == isAllowed)
     }
-    #expect(Caller(uid: 0, daemon: 0) == .owner)
+    #expect(Caller(uid: 0, daemon: 0).role == .owner)
     #expect(Caller(uid: 0, daemon: 5) == .root)
-    #expect(Caller(uid: 7, daemon: 5) == .other)
+    #expect(Caller(uid: 7, daemon: 5) == .member(7))
   }
 }

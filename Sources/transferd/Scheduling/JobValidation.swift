@@ -40,7 +40,7 @@ struct JobValidation {
     let url = try Self.downloadURL(job.source)
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
-      url: url.string, origin: url.origin, destination: destination,
+      owner: caller.uid, url: url.string, origin: url.origin, destination: destination,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     spec.replace = job.replace
     spec.createDirectories = job.createDirectories

@@ -2,27 +2,6 @@ import Store
 import TransferAPI
 import TransferEngine
 
-/// Who asks for a job: what the kernel says of the other end of the socket.
-enum Caller: Sendable {
-  /// The daemon's own user.
-  case owner
-  case root
-  /// A member of the socket's group.
-  case other
-
-  init(uid: UInt32, daemon: UInt32) {
-    self = uid == daemon ? .owner : uid == 0 ? .root : .other
-  }
-
-  /// Commands run, and files and variables are read, with the daemon's rights: only who has them may ask for it.
-  func mayUse(_ reference: SecretReference) -> Bool {
-    switch (self, reference) {
-    case (.owner, _), (_, .netrc), (.root, .environment), (.root, .file): true
-    case (.root, .command), (.other, .environment), (.other, .file), (.other, .command): false
-    }
-  }
-}
-
 /// The rules for uploads; those that hold for every job are `JobValidation`'s.
 extension JobValidation {
   /// - Throws: `Problem` that says what cannot be accepted.
@@ -35,7 +14,7 @@ extension JobValidation {
     guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
     let url = try Self.target(target)
     var spec = JobSpec(
-      uploading: try Self.source(job), to: url.string, origin: try Self.origin(of: url, job.upload),
+      owner: caller.uid, uploading: try Self.source(job), to: url.string, origin: try Self.origin(of: url, job.upload),
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     spec.spool = job.spool
     spec.upload = try Self.checked(job.upload, url)
