@@ -72,6 +72,11 @@ ctl add http://127.0.0.1:9/removed --paused
 ctl remove 5 2>/dev/null
 ctl add http://127.0.0.1:9/unnamed/ --paused -J
 ctl add "$url/hang" -o interrupted --paused --key interrupted
+echo report >report.csv
+ctl upload report.csv --to http://user:none@127.0.0.1:9/in/ --paused --batch nightly --key up-1 "${secret[@]}"
+ctl upload report.csv --to http://127.0.0.1:9/in/form --protocol form --form 'token=none' --form 'file=@' --paused
+ctl upload report.csv --to http://127.0.0.1:9/in/failed --retries 0 --on-success delete --wait 2>/dev/null || true
+echo dump | ctl upload - --name dump.sql --to http://127.0.0.1:9/in/dump.sql --paused
 ctl status --format jsonl >"$work/jobs.jsonl"
 cd - >/dev/null
 stop
