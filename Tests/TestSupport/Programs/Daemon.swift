@@ -34,6 +34,7 @@ public final class Daemon: Sendable {
     let notify: NotifySocket
   }
 
+  private let wrapper: [String]
   private let arguments: [String]
   private let environment: [String: String]
   private let run = Mutex<Run?>(nil)
@@ -45,10 +46,12 @@ public final class Daemon: Sendable {
   ///   - arguments: come after `--state-dir` and `--socket`.
   ///   - environment: added to a clean one; reaches `transferctl` too.
   ///   - config: written to a file that `--config` names.
+  ///   - wrapper: a program and its arguments that end by executing the daemon, for every start.
   public init(
     _ arguments: String..., environment: [String: String] = [:], config: String? = nil,
-    isStarted: Bool = true
+    through wrapper: [String] = [], isStarted: Bool = true
   ) async throws {
+    self.wrapper = wrapper
     directory = try TemporaryDirectory()
     stateDirectory = directory.path("state")
     socketPath = directory.path("run/s")
@@ -106,7 +109,7 @@ public final class Daemon: Sendable {
     }
     let notify = try NotifySocket(path: directory.path("notify\(number)"))
     let environment = environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 }.merging(added) { $1 }
-    let command = wrapper + [try BuiltPrograms.path("transferd")] + arguments + more
+    let command = self.wrapper + wrapper + [try BuiltPrograms.path("transferd")] + arguments + more
     let process = try ChildProcess(
       Launch(
         command[0], Array(command.dropFirst()), environment: environment, directory: directory.path

@@ -14,6 +14,8 @@ final class NotifySocket: Sendable {
     let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = try checked("make a socket", socket(AF_UNIX, kind, 0))
     try checked("bind \(path)", withUnixAddress(path) { bind(descriptor, $0, $1) })
+    // A daemon that runs as another user reports here too.
+    chmod(path, 0o666)
     startThread { [heard, wakeup] in
       var buffer = [UInt8](repeating: 0, count: 4096)
       while poll([(wakeup.descriptor, POLLIN), (descriptor, POLLIN)])[0] == 0 {

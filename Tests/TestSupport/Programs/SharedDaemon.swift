@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+
+/// A daemon that runs as a service user and serves a group, and the people who speak to it: two members of the group who do
+/// not trust each other, root, and a stranger who is not in the group.
+///
+/// ```swift
+/// @Test(.enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
+/// func test() async throws {
+///   let shared = try await SharedDaemon()
+///   let id = try await shared.addPaused("a", as: .alice)
+///   #expect(try await shared.curl("/v1/jobs/\(id)", as: .bob).status == 404)
+/// }
+/// ```
+public final class SharedDaemon: Sendable {
+  /// Who speaks to the daemon; the raw value is the uid, which no account of the machine needs to have.
+  public enum Person: UInt32, CaseIterable, Sendable {
+    case root = 0
+    /// The user that the daemon runs as.
+    case service = 41_001
+    case alice = 41_002
+    case bob = 41_003
+    /// Not in the socket's group.
+    case stranger = 41_004
+
+    public var uid: UInt32 { rawValue }
+
+    /// `setpriv` and its arguments that execute what follows them as this person.
+    func wrapper(group: gid_t) throws -> [String] {
+      guard self != .root else { return [] }
+      let groups = self == .stranger ? "--clear-groups" : "--groups=\(group)"
+      return [try BuiltPrograms.system("setpriv"), "--reuid=\(uid)", "--regid=\(uid)", groups]
+    }
+  }
+
+  /// Only root can become other users.
+  public static var isPossible: Bool { geteuid() == 0 }
+  /// Why a test does not run where `isPossible` is false.
+  public static let requirement = "needs root, to speak to the daemon as several users"
+
+  public let daemon: Daemon
+  /// The group of the socket.
+  public let group: gid_t
+  private let programs: String
+
+  /// - Parameters:
+  ///   - config: the daemon's configuration file.
+  ///   - environment: of the daemon, beside the socket's group.
+  public init(config: String? = nil, environment: [String: String] = [:]) async throws {
+    // A group that every Debian and its descendants have.
+    guard let users = getgrnam("users") else {
+      throw TestSupportError.failed(program: "getgrnam", reason: "there is no group \"users\"")
+    }
+    group = users.pointee.gr_gid
+    daemon = try await Daemon(
+      environment: environment.merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }, config: config,
+      through: try Person.service.wrapper(group: group), isStarted: false)
+    let directory = daemon.directory
+    chmod(directory.path, 0o711)
+    programs = try Self.reachablePrograms(in: directory)
+    for name in ["run", "home", "downloads"] { chown(directory.path(name), Person.service.uid, Person.service.uid) }
+    chmod(directory.path("run"), 0o711)
+    // The daemon writes with its own rights, and members keep their files in directories of their own.
+    chmod(daemon.downloads, 0o755)
+    for person in [Person.alice, .bob, .stranger] {
+      let own = try directory.directory("\(person)")
+      chmod(own, 0o777)
+      chown(own, person.uid, person.uid)
+    }
+    try await daemon.start()
+  }
+
+  /// A directory that belongs to a person and that the daemon may write to.
+  public func directory(of person: Person) -> String {
+    person == .service || person == .root ? daemon.downloads : daemon.directory.path("\(person)")
+  }
+
+  /// Makes a file that belongs to a person, in the person's directory, and returns its path.
+  @discardableResult
+  public func file(_ name: String, _ text: String, of person: Person) throws -> String {
+    let path = directory(of: person) + "/" + name
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    chmod(path, 0o644)
+    chown(path, person.uid, person.uid)
+    return path
+  }
+
+  /// Runs any program as a person, in the person's directory.
+  public func launch(_ program: String, _ arguments: [String], as person: Person) throws -> Launch {
+    let command = try person.wrapper(group: group) + [program] + arguments
+    let home = directory(of: person)
+    let environment = ["HOME": home, "TRANSFERCTL_NO_AUTOSTART": "1", "TRANSFERCTL_ANSWER_TIMEOUT": "60"]
+    return Launch(
+      command[0], Array(command.dropFirst()),
+      environment: Launch.cleanEnvironment.merging(environment) { $1 }, directory: home)
+  }
+
+  /// Runs `transferctl` as a person.
+  @discardableResult
+  public func ctl(_ arguments: String..., input: Data = Data(), as person: Person) async throws -> ChildProcess.Result {
+    var launch = try ctlLaunch(arguments, as: person)
+    launch.input = input
+    return try await launch.run()
+  }
+
+  public func ctlLaunch(_ arguments: [String], as person: Person) throws -> Launch {
+    try launch(programs + "/transferctl", arguments + ["--socket", daemon.socketPath], as: person)
+  }
+
+  /// Adds a download that is not started, and returns its id.
+  public func addPaused(_ name: String, _ arguments: String..., as person: Person) async throws -> String {
+    let arguments = ["add", "http://127.0.0.1:9/\(name)", "--paused"] + arguments
+    let result = try await ctlLaunch(arguments, as: person).runSuccessfully()
+    return result.lines.first ?? ""
+  }
+
+  /// An answer of the control API.
+  public struct Answer: Equatable, Sendable {
+    public var status: Int
+    public var body: String
+
+    public init(status: Int, body: String) {
+      self.status = status
+      self.body = body
+    }
+
+    public var json: [String: Any] {
+      (try? JSONSerialization.jsonObject(with: Data(body.utf8))) as? [String: Any] ?? [:]
+    }
+    /// The stable code of a problem.
+    public var code: String? { json["code"] as? String }
+  }
+
+  /// Asks the control API as a person.
+  public func curl(
+    _ path: String, _ arguments: String..., input: Data = Data(), as person: Person
+  ) async throws -> Answer {
+    var launch = try curlLaunch(path, ["-w", "\n%{http_code}", "--max-time", "20"] + arguments, as: person)
+    launch.input = input
+    let text = try await launch.run().stdout
+    let end = text.lastIndex(of: "\n") ?? text.startIndex
+    return Answer(
+      status: Int(text[end...].dropFirst()) ?? 0, body: String(text[..<end]))
+  }
+
+  /// For streams that do not end.
+  public func curlLaunch(_ path: String, _ arguments: [String], as person: Person) throws -> Launch {
+    try launch(
+      try BuiltPrograms.system("curl"),
+      ["-sS", "-N", "-H", "Expect:", "--unix-socket", daemon.socketPath, "http://transferd\(path)"] + arguments,
+      as: person)
+  }
+
+  /// The directory of `transferctl`: the build's own, or a copy where other users cannot get there.
+  private static func reachablePrograms(in directory: TemporaryDirectory) throws -> String {
+    let built = URL(fileURLWithPath: try BuiltPrograms.path("transferctl")).deletingLastPathComponent().path
+    var path = ""
+    let isReachable = built.split(separator: "/").allSatisfy { component in
+      path += "/" + component
+      var status = stat()
+      return stat(path, &status) == 0 && status.st_mode & S_IXOTH != 0
+    }
+    if isReachable { return built }
+    throw TestSupportError.failed(
+      program: "transferctl", reason: "other users cannot reach \(built); chmod o+x the directories above it")
+  }
+}
