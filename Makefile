@@ -10,7 +10,7 @@ SWIFT_SOURCES := Package.swift Sources Tests bench
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help build release test demo bench tsan docs fmt lint install clean
+.PHONY: help build release test demo bench tsan units docs fmt lint install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench: ## against curl, aria2, wget2, rclone and a bare loop; prints ratios
 tsan: ## the tests of the engine and of the threads under the thread sanitizer
 	@scripts/install-dependencies.sh test
 	@scripts/tsan.sh
+
+units: release ## both systemd units under a real systemd, in a container; needs root and systemd-container
+	@scripts/units.sh $(BIN)
 
 docs: ## the engine's documentation, in .build/docs; every public symbol has some
 	@scripts/install-dependencies.sh build

@@ -109,7 +109,8 @@ public final class Daemon: Sendable {
     }
     let notify = try NotifySocket(path: directory.path("notify\(number)"))
     let environment = environment.merging(["NOTIFY_SOCKET": notify.path]) { $1 }.merging(added) { $1 }
-    let command = self.wrapper + wrapper + [try BuiltPrograms.path("transferd")] + arguments + more
+    let program = try self.wrapper.isEmpty ? BuiltPrograms.path("transferd") : BuiltPrograms.publicPath("transferd")
+    let command = self.wrapper + wrapper + [program] + arguments + more
     let process = try ChildProcess(
       Launch(
         command[0], Array(command.dropFirst()), environment: environment, directory: directory.path

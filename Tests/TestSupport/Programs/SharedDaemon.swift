@@ -41,7 +41,6 @@ public final class SharedDaemon: Sendable {
   public let daemon: Daemon
   /// The group of the socket.
   public let group: gid_t
-  private let programs: String
 
   /// - Parameters:
   ///   - config: the daemon's configuration file.
@@ -57,7 +56,6 @@ public final class SharedDaemon: Sendable {
       through: try Person.service.wrapper(group: group), isStarted: false)
     let directory = daemon.directory
     chmod(directory.path, 0o711)
-    programs = try Self.reachablePrograms(in: directory)
     for name in ["run", "home", "downloads"] { chown(directory.path(name), Person.service.uid, Person.service.uid) }
     chmod(directory.path("run"), 0o711)
     // The daemon writes with its own rights, and members keep their files in directories of their own.
@@ -104,7 +102,7 @@ public final class SharedDaemon: Sendable {
   }
 
   public func ctlLaunch(_ arguments: [String], as person: Person) throws -> Launch {
-    try launch(programs + "/transferctl", arguments + ["--socket", daemon.socketPath], as: person)
+    try launch(try BuiltPrograms.publicPath("transferctl"), arguments + ["--socket", daemon.socketPath], as: person)
   }
 
   /// Adds a download that is not started, and returns its id.
@@ -149,19 +147,5 @@ public final class SharedDaemon: Sendable {
       try BuiltPrograms.system("curl"),
       ["-sS", "-N", "-H", "Expect:", "--unix-socket", daemon.socketPath, "http://transferd\(path)"] + arguments,
       as: person)
-  }
-
-  /// The directory of `transferctl`: the build's own, or a copy where other users cannot get there.
-  private static func reachablePrograms(in directory: TemporaryDirectory) throws -> String {
-    let built = URL(fileURLWithPath: try BuiltPrograms.path("transferctl")).deletingLastPathComponent().path
-    var path = ""
-    let isReachable = built.split(separator: "/").allSatisfy { component in
-      path += "/" + component
-      var status = stat()
-      return stat(path, &status) == 0 && status.st_mode & S_IXOTH != 0
-    }
-    if isReachable { return built }
-    throw TestSupportError.failed(
-      program: "transferctl", reason: "other users cannot reach \(built); chmod o+x the directories above it")
   }
 }
