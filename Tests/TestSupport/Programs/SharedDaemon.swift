@@ -56,7 +56,10 @@ public final class SharedDaemon: Sendable {
       through: try Person.service.wrapper(group: group), isStarted: false)
     let directory = daemon.directory
     chmod(directory.path, 0o711)
-    for name in ["run", "home", "downloads"] { chown(directory.path(name), Person.service.uid, Person.service.uid) }
+    mkdir(daemon.stateDirectory, 0o700)
+    for name in ["run", "home", "downloads", "state"] {
+      chown(directory.path(name), Person.service.uid, Person.service.uid)
+    }
     chmod(directory.path("run"), 0o711)
     // The daemon writes with its own rights, and members keep their files in directories of their own.
     chmod(daemon.downloads, 0o755)
