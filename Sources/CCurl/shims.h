@@ -36,6 +36,13 @@ static inline CURLcode transfer_setopt_ready_callback(CURL *handle, transfer_rea
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
 }
 
+typedef curl_socket_t (*transfer_open_socket_callback)(
+    void *context, curlsocktype purpose, struct curl_sockaddr *address);
+
+static inline CURLcode transfer_setopt_open_socket_callback(CURL *handle, transfer_open_socket_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
 typedef size_t (*transfer_data_callback)(char *bytes, size_t size, size_t count, void *context);
 typedef int (*transfer_seek_callback)(void *context, curl_off_t offset, int origin);
 
@@ -91,6 +98,7 @@ static inline CURLMcode transfer_multi_setopt_long(CURLM *multi, CURLMoption opt
 static const size_t TRANSFER_WRITEFUNC_PAUSE = CURL_WRITEFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_PAUSE = CURL_READFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_ABORT = CURL_READFUNC_ABORT;
+static const curl_socket_t TRANSFER_SOCKET_BAD = CURL_SOCKET_BAD;
 static const long TRANSFER_GLOBAL_DEFAULT = CURL_GLOBAL_DEFAULT;
 static const long TRANSFER_SSLVERSION_TLSv1_2 = CURL_SSLVERSION_TLSv1_2;
 static const long TRANSFER_SSLVERSION_MAX_TLSv1_2 = CURL_SSLVERSION_MAX_TLSv1_2;

@@ -70,6 +70,10 @@ final class EasyHandle {
     check(transfer_setopt_ready_callback(pointer, callback), CURLOPT_PREREQFUNCTION)
   }
 
+  func setOpenSocket(_ callback: @escaping transfer_open_socket_callback) {
+    check(transfer_setopt_open_socket_callback(pointer, callback), CURLOPT_OPENSOCKETFUNCTION)
+  }
+
   func setSeek(_ callback: @escaping transfer_seek_callback) {
     check(transfer_setopt_seek_callback(pointer, callback), CURLOPT_SEEKFUNCTION)
   }

@@ -8,17 +8,17 @@ extension Transfer {
     let policy = try request.trust.get()
     handle.set(policy, request, TLSOptions.origin)
     if let identity = request.clientIdentity { handle.set(identity) }
-    if policy.certificates != nil {
-      handle.set(CURLOPT_CERTINFO, true)
-      handle.set(CURLOPT_PREREQDATA, context)
-      handle.setReady { context, _, _, _, _ in
-        Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().ready()
-      }
+    if policy.certificates != nil { handle.set(CURLOPT_CERTINFO, true) }
+    guard policy.certificates != nil || request.addresses != .any else { return }
+    handle.set(CURLOPT_PREREQDATA, context)
+    handle.setReady { context, peer, _, _, _ in
+      Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().ready(peer)
     }
   }
 
   /// Called when the connection is ready and nothing of the request has been sent.
-  private func ready() -> Int32 {
+  private func ready(_ peer: UnsafePointer<CChar>?) -> Int32 {
+    guard mayUse(connectionTo: peer) else { return CURL_PREREQFUNC_ABORT }
     guard case .success(let policy) = request.trust, let pinned = policy.certificates else { return CURL_PREREQFUNC_OK }
     // A connection used again was compared when it was made: its pins, and with them these certificates, are part of
     // the key that libcurl finds connections by.

@@ -32,6 +32,10 @@ final class Transfer {
   var remote: RemoteTransferState?
   /// How the connection is protected; known while the transfer has it.
   var tls: TLSSession?
+  /// An address of the host that may not be connected to.
+  var refusedAddress: IPAddress?
+  /// Another one was, so that a failure is not about the address.
+  var isAddressPermitted = false
 
   /// An unwanted body is read to its end up to this size; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -77,6 +81,7 @@ final class Transfer {
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
     handle.set(CURLOPT_WRITEDATA, context)
     handle.set(CURLOPT_WRITEFUNCTION, CurlCallbacks.write)
+    configureAddresses(context)
     try configureTrust(context)
     if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
@@ -149,6 +154,7 @@ final class Transfer {
   }
 
   func outcome(_ code: CURLcode) -> TransferOutcome {
+    if failure == nil { failure = addressFailure(code) }
     if remote != nil { return remoteOutcome(code) }
     let metrics = TransferMetrics(of: handle, tls: tls)
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }

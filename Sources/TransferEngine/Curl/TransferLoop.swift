@@ -31,7 +31,10 @@ actor TransferLoop {
   func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async
     -> TransferOutcome
   {
-    await withTaskCancellationHandler {
+    if let refusal = await request.refusalBeforeProxy() {
+      return .failed(refusal, head: nil, metrics: TransferMetrics())
+    }
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard !Task.isCancelled, !id.isCancelled else {
           continuation.resume(returning: .cancelled)

@@ -25,6 +25,8 @@ struct WireRequest: Sendable {
   /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
   var limitRate: Int64?
   var unixSocketPath: String?
+  /// Where it may lead.
+  var addresses = AddressRule.any
   /// `nil`: none, whatever the environment says.
   var proxy: ProxyServer?
   /// What the TLS handshake with an https proxy must prove.

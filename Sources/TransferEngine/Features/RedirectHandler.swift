@@ -79,7 +79,8 @@ enum RedirectRule {
   ]
 
   /// The next hop (RFC 9110 §15.4).
-  /// - Throws: `.redirect` where there is no Location, where https would become http, or the scheme is none of ours.
+  /// - Throws: `.redirect` where there is no Location, where https would become http, the scheme is none of ours, or the
+  ///   request's policy keeps it to its origin.
   static func next(after request: TransferRequest, head: ResponseHead) throws(TransferError) -> TransferRequest {
     guard let location = head.headers[.location], !location.isEmpty else {
       throw .redirect(.missingLocation(status: head.status))
@@ -98,8 +99,12 @@ enum RedirectRule {
     if request.url.scheme == "https", target.scheme != "https" {
       throw .redirect(.refused(to: target.origin, reason: "it would leave https"))
     }
+    if request.redirects == .sameOrigin, target.origin != request.url.origin {
+      throw .redirect(.refused(to: target.origin, reason: "it is not the origin \(request.url.origin) that named it"))
+    }
     var next = request
     next.url = target
+    next.isNamedByServer = true
     switch head.status {
     case 303 where request.method != .head: next.method = .get
     case 301 where request.method == .post, 302 where request.method == .post: next.method = .get

@@ -46,6 +46,7 @@ extension TransferError.ConnectionFailure {
     case .tls: "certificates, keys and TLS settings do not change by themselves"
     case .proxy(let failure):
       failure.isTransient ? "the proxy may be back, or let us through, later" : "the proxy would refuse again"
+    case .addressRefused: "the rule about addresses does not change by itself"
     case .timedOut: "the server or the way to it may be overloaded"
     case .stalled: "the server or the way to it may be overloaded"
     case .broken: "a new connection may hold"

@@ -11,6 +11,8 @@ extension TransferError {
     case nameNotResolved
     /// Nobody listens there, or no route leads there.
     case refused
+    /// The host has no address that may be connected to.
+    case addressRefused
     /// The TLS handshake failed, for good.
     case tlsRefused
     /// The TLS handshake was cut off.
@@ -135,6 +137,7 @@ extension TransferError.ConnectionFailure {
     case .refused: .refused
     case .tls(_, _, let isTransient): isTransient ? .tlsInterrupted : .tlsRefused
     case .proxy(let failure): failure.isTransient ? .proxy : .proxyRefused
+    case .addressRefused: .addressRefused
     case .timedOut: .timedOut
     case .stalled: .stalled
     case .broken: .connectionLost

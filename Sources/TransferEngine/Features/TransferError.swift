@@ -52,6 +52,8 @@ public enum TransferError: Error, Sendable {
     case tls(host: String, reason: String, isTransient: Bool)
     /// The way through a proxy failed.
     case proxy(ProxyFailure)
+    /// The host has no address that this request may connect to; see `TransferRequest.requiresPublicAddress`.
+    case addressRefused(host: String, reason: String)
     /// No connection within the connect timeout.
     case timedOut(host: String)
     /// Connected, but no progress for the stall timeout.
@@ -165,6 +167,7 @@ extension TransferError {
     case .parameters, .multipart, .serialization: false
     case .connection(.tls(_, _, let isTransient)): isTransient
     case .connection(.proxy(let failure)): failure.isTransient
+    case .connection(.addressRefused): false
     case .connection: true
     case .response(let failure): failure.isTransient
     case .remote(let failure): failure.isTransient
@@ -249,6 +252,8 @@ extension TransferError.ConnectionFailure: CustomStringConvertible {
     case .refused(let host, let reason): "cannot connect to \(host): \(reason)"
     case .tls(let host, let reason, _): "cannot talk TLS with \(host): \(reason)"
     case .proxy(let failure): failure.description
+    case .addressRefused(let host, let reason):
+      "cannot connect to \(host): \(reason), and only public ones are permitted"
     case .timedOut(let host): "cannot connect to \(host): no answer in time"
     case .stalled: "the transfer stalled: no progress within the stall timeout"
     case .broken(let reason): "the connection broke: \(reason)"

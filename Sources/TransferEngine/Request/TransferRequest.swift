@@ -22,6 +22,12 @@ public struct TransferRequest: Sendable {
   public var limitRate: Int64?
   /// A redirect led to another origin than the one the user named: the session's own fields may not be for this one.
   var hasLeftOrigin = false
+  /// A server named the URL, by a redirect or otherwise.
+  var isNamedByServer = false
+  /// Which of the URLs that servers name are followed; `nil`: the session's policy.
+  public var redirects: RedirectPolicy?
+  /// Every connection, that of the user's own URL included, leads to a public address or is refused before a byte is sent.
+  public var requiresPublicAddress = false
   /// For `ftp:` URLs; `nil`: the session's.
   public var ftpSecurity: FTPSecurity?
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.

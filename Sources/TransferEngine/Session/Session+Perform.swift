@@ -8,6 +8,7 @@ extension Session {
     _ request: TransferRequest, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) -> TransferRequest {
     var request = request
+    request.redirects = request.redirects ?? configuration.redirects
     for hook in [interceptor, self.interceptor] {
       guard let hook else { continue }
       do {
@@ -65,6 +66,7 @@ extension Session {
       certificateAuthorityFile: configuration.certificateAuthorityFile,
       remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
     wire.decodingLimit = configuration.decodingLimit
+    wire.addresses = addressRule(of: request)
     // "": every coding that can be undone. libcurl would undo them without a look at their end.
     if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
       wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
@@ -112,7 +114,10 @@ extension Session {
       notify(id, .redirect(from: request.url, to: next.url))
       return next
     case .doNotFollow: return nil
-    case .modify(let other):
+    case .modify(var other):
+      other.isNamedByServer = true
+      other.redirects = next.redirects
+      other.requiresPublicAddress = next.requiresPublicAddress
       notify(id, .redirect(from: request.url, to: other.url))
       return other
     }

@@ -16,6 +16,8 @@ public struct SessionConfiguration: Sendable {
   public var startRequestsImmediately = true
   /// All requests go through this Unix socket, whatever host their URL names (`CURLOPT_UNIX_SOCKET_PATH(3)`).
   public var unixSocketPath: String?
+  /// Which of the URLs that servers name are followed, where the request does not say.
+  public var redirects = RedirectPolicy.any
   /// A PEM bundle instead of the system's roots.
   public var certificateAuthorityFile: String?
   /// `nil`: none. The environment's proxies are used only where they are asked for: `.environment()`.

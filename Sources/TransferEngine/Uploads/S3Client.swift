@@ -108,7 +108,11 @@ struct S3Failure: Sendable, Equatable {
   /// Where the bucket is, if that is what is wrong.
   func region(_ head: ResponseHead) -> String? {
     guard [301, 307, 400].contains(head.status) else { return nil }
-    return head.field("x-amz-bucket-region") ?? named
+    // The region becomes a part of the host's name.
+    guard let region = head.field("x-amz-bucket-region") ?? named, !region.isEmpty, region.utf8.count <= 64,
+      region.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+    else { return nil }
+    return region
   }
 
   private static let transientCodes: Set<String> = [

@@ -62,6 +62,7 @@ extension JobFailure {
     case .nameNotResolved: .dns
     case .refused, .proxy, .broken: .connect
     case .tls: .tls
+    case .addressRefused: .permission
     case .timedOut: .timeout
     case .stalled: .stalled
     }

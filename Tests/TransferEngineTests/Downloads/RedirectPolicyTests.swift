@@ -1,0 +1,152 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(5))) struct RedirectPolicyTests {
+  private static let file = FileBehaviour.file(Payload(size: 10_000))
+
+  private static func session(_ policy: RedirectPolicy, proxy: UInt16? = nil) -> Session {
+    var configuration = SessionConfiguration()
+    configuration.redirects = policy
+    configuration.proxy = proxy.map { ProxyConfiguration(ProxyServer(.http, host: "127.0.0.1", port: Int($0))) }
+    return Session(configuration: configuration)
+  }
+
+  private static func isRefused(_ error: TransferError?) -> Bool {
+    if case .redirect(.refused)? = error { error?.isTransient == false } else { false }
+  }
+
+  private static func isAddressRefused(_ error: TransferError?) -> Bool {
+    if case .connection(.addressRefused)? = error { error?.isTransient == false } else { false }
+  }
+
+  @Test("under `public` no redirect leads to this machine, and nothing is sent there", arguments: ["", "localhost"])
+  func publicOnly(_ host: String) async throws {
+    let target = try LoopbackServer(Self.file)
+    let location = host.isEmpty ? target.url("/x") : "http://\(host):\(target.port)/x"
+    let server = try LoopbackServer(Self.file.redirecting(to: location))
+    let room = try DownloadRoom(Self.session(.public))
+    let download = try await room.download(server).response()
+    #expect(Self.isRefused(download.error), "\(String(describing: download.error))")
+    #expect(download.error?.description.contains("loopback") == true)
+    let data = await room.session.request(server.url("/")).response()
+    #expect(Self.isRefused(data.error))
+    #expect(target.counters.connections == 0)
+    #expect(try room.names() == [])
+  }
+
+  @Test("under `public` a connection that is there already is not used for a redirect to this machine")
+  func keptConnection() async throws {
+    let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .response(200, text: $0.path) }
+    let response = await Self.session(.public).request(server.url("/a")).response()
+    #expect(Self.isRefused(response.error))
+    #expect(server.requests.map(\.path) == ["/a"])
+  }
+
+  @Test("under `same-origin` the origin is not left")
+  func sameOrigin() async throws {
+    let target = try LoopbackServer(Self.file)
+    let server = try LoopbackServer(files: [
+      "/away": Self.file.redirecting(to: target.url("/x")), "/near": Self.file.redirecting(to: "/here"),
+      "/here": Self.file,
+    ])
+    let session = Self.session(.sameOrigin)
+    let away = try await DownloadRoom(session).download(server, "/away").response()
+    #expect(Self.isRefused(away.error))
+    #expect(target.counters.connections == 0)
+    #expect(try await DownloadRoom(session).download(server, "/near").response().isSuccess)
+  }
+
+  @Test("a request's own policy comes before the session's")
+  func ownPolicy() async throws {
+    let target = try LoopbackServer(Self.file)
+    let server = try LoopbackServer(Self.file.redirecting(to: target.url("/x")))
+    var request = try TransferRequest.of(server)
+    request.redirects = .any
+    #expect(try await DownloadRoom(Self.session(.sameOrigin)).download(request).response().isSuccess)
+    request.redirects = .sameOrigin
+    #expect(Self.isRefused(try await DownloadRoom(Self.session(.any)).download(request).response().error))
+  }
+
+  @Test("a redirect handler cannot lift the rule")
+  func handler() async throws {
+    let target = try LoopbackServer(Self.file)
+    let server = try LoopbackServer(Self.file.redirecting(to: "http://192.0.2.1/"))
+    let url = try RequestURL(target.url("/x"))
+    var configuration = SessionConfiguration()
+    configuration.redirects = .public
+    let session = Session(
+      configuration: configuration, redirectHandler: .modify { _, _ in TransferRequest(url: url) })
+    let response = await session.request(server.url("/")).response()
+    #expect(Self.isRefused(response.error))
+    #expect(target.counters.connections == 0)
+  }
+
+  // MARK: Public addresses only
+
+  @Test("the user's own URL is refused before a byte is sent, also where a connection to it is open")
+  func firstURL() async throws {
+    let server = try LoopbackServer(Self.file)
+    let session = Session()
+    var request = try TransferRequest.of(server)
+    request.requiresPublicAddress = true
+    let refused = try await DownloadRoom(session).download(request).response()
+    #expect(Self.isAddressRefused(refused.error), "\(String(describing: refused.error))")
+    #expect(refused.error?.description.contains("127.0.0.1 is a loopback address") == true)
+    #expect(server.counters.connections == 0)
+    // Another request leaves a connection in the pool.
+    #expect(try await DownloadRoom(session).download(.of(server)).response().isSuccess)
+    let again = try await DownloadRoom(session).download(request).response()
+    #expect(Self.isAddressRefused(again.error))
+    #expect(server.requests.count == 1)
+    // The refusal has not closed the connection for others.
+    #expect(try await DownloadRoom(session).download(.of(server)).response().isSuccess)
+  }
+
+  @Test("FTP and SFTP servers on this machine are refused as well", arguments: ["ftp", "ftps", "sftp", "scp"])
+  func otherProtocols(_ scheme: String) async throws {
+    let server = try LoopbackServer { _ in .response(200) }
+    var request = TransferRequest(url: try RequestURL("\(scheme)://u:p@127.0.0.1:\(server.port)/a"))
+    request.requiresPublicAddress = true
+    let response = try await DownloadRoom().download(request).response()
+    #expect(Self.isAddressRefused(response.error), "\(String(describing: response.error))")
+    #expect(server.counters.connections == 0)
+  }
+
+  @Test("a public address is connected to")
+  func publicAddress() async throws {
+    // Nothing answers there within this time, if the network leads there at all; what counts is that it was tried.
+    var request = TransferRequest(url: try RequestURL("http://1.1.1.1:9/"), connectTimeout: .milliseconds(200))
+    request.requiresPublicAddress = true
+    let error = try await DownloadRoom().download(request).response().error
+    #expect(error?.isTransient == true, "\(String(describing: error))")
+    #expect(!Self.isAddressRefused(error))
+  }
+
+  // MARK: Proxies
+
+  @Test(
+    "what is not public is refused before a proxy is asked for it",
+    arguments: ["http://10.0.0.1/", "https://[::1]/", "http://localhost/", "http://127.1/", "ftp://192.168.1.1/a"])
+  func proxy(_ url: String) async throws {
+    let proxy = try LoopbackServer { _ in .response(200, text: "secret") }
+    var request = TransferRequest(url: try RequestURL(url))
+    request.requiresPublicAddress = true
+    let response = try await DownloadRoom(Self.session(.any, proxy: proxy.port)).download(request).response()
+    #expect(Self.isAddressRefused(response.error), "\(String(describing: response.error))")
+    #expect(proxy.counters.connections == 0)
+  }
+
+  @Test("a proxy on this machine may be used for public addresses")
+  func publicThroughProxy() async throws {
+    let proxy = try LoopbackServer(Self.file)
+    var request = TransferRequest(url: try RequestURL("http://93.184.216.34/a"))
+    request.requiresPublicAddress = true
+    let room = try DownloadRoom(Self.session(.any, proxy: proxy.port))
+    #expect(try await room.download(request).response().isSuccess)
+    #expect(proxy.requests.map(\.target) == ["http://93.184.216.34/a"])
+  }
+}
