@@ -15,10 +15,13 @@ struct DatabaseFile {
   /// them.
   static let alwaysCheckedBytes: Int64 = 64 << 20
 
+  /// Seconds that a connection waits for a lock.
+  static let busyTimeout = 5
+
   /// The pragmas of every connection. `synchronous` is set once the pool is open: GRDB sets it while opening.
   static var configuration: Configuration {
     var configuration = Configuration()
-    configuration.busyMode = .timeout(5)
+    configuration.busyMode = .timeout(Double(busyTimeout))
     configuration.foreignKeysEnabled = true
     configuration.label = "transferd.store"
     configuration.prepareDatabase { db in
@@ -35,21 +38,32 @@ struct DatabaseFile {
 
   /// Makes the database where there is none, else makes sure that it can be used.
   /// - Throws: `newerVersion`, `damaged`, `readOnly`, `io`; the files are then as they were.
-  func prepare(storeID: String, now: Date) throws(StoreError) {
+  /// - Returns: why a database of an earlier release could not be written anew (`rewrite`); `nil` where it was, or need not
+  ///   be.
+  func prepare(storeID: String, now: Date) throws(StoreError) -> String? {
     let status = Status(path: path)
     let wal = Status(path: path + "-wal")
     guard let status else {
       if wal != nil {
         throw .damaged(path: path, reason: "it is missing, though its \(path)-wal is there")
       }
-      return try create(storeID: storeID, now: now)
+      try create(storeID: storeID, now: now)
+      return nil
     }
     guard status.isWritable, wal?.isWritable ?? true else { throw .readOnly(path: path) }
     guard access(directory, W_OK) == 0 else { throw .readOnly(path: directory) }
     try checkHeader()
-    try look(size: status.size)
+    let mustBeRewritten = try look(size: status.size)
     // -wal and -shm get the same mode from SQLite.
     guard chmod(path, 0o600) == 0 else { throw .io("\(path): \(systemError())") }
+    guard mustBeRewritten else { return nil }
+    do {
+      try rewrite()
+      return nil
+    } catch {
+      // The jobs matter more: another start tries it again.
+      return "\(StoreError(error, path: path))"
+    }
   }
 
   // MARK: - Look
@@ -76,44 +90,49 @@ struct DatabaseFile {
 
   /// Reads the database, the part in its WAL included, through a connection that cannot write. Such a
   /// connection may still make or change the -shm, a cache, and make an empty -wal: both are put back.
-  private func look(size: Int64) throws(StoreError) {
+  /// - Returns: whether `rewrite` is still to be done.
+  private func look(size: Int64) throws(StoreError) -> Bool {
     let hadLog = Status(path: path + "-wal") != nil
     let index = Status(path: path + "-shm") == nil ? nil : contents(of: path + "-shm")
     var refusal: StoreError?
+    var isRewritten = false
     do {
-      try readOnly(size: size)
+      isRewritten = try readOnly(size: size)
     } catch {
       refusal = StoreError(error, path: path)
     }
     if !hadLog { unlink(path + "-wal") }
     if index == nil { unlink(path + "-shm") }
-    guard let refusal else { return }
+    guard let refusal else { return !isRewritten }
     if let index { overwrite(path + "-shm", with: index) }
     throw refusal
   }
 
-  private func readOnly(size: Int64) throws {
+  private func readOnly(size: Int64) throws -> Bool {
     var configuration = Self.configuration
     configuration.readonly = true
     let queue = try DatabaseQueue(path: path, configuration: configuration)
-    try queue.read { db in
+    let isRewritten = try queue.read { db in
       let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       guard version <= Migrations.version, try !Migrations.migrator(owner: owner).hasBeenSuperseded(db) else {
         throw StoreError.newerVersion(path: path)
       }
       let isSafe = try Meta.wasClosed(db) || Meta.bootID(db) == Meta.currentBootID()
-      guard size < Self.alwaysCheckedBytes || !isSafe else { return }
+      let isRewritten = try Meta.isRewritten(db)
+      guard size < Self.alwaysCheckedBytes || !isSafe else { return isRewritten }
       let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
       guard verdict == "ok" else {
         throw StoreError.damaged(path: path, reason: "it is damaged (\(verdict.replacing("\n", with: " ")))")
       }
+      return isRewritten
     }
     try finish(queue)
+    return isRewritten
   }
 
   /// The connection is closed, but its queue is kept: libdispatch frees one on a thread of its own, and with that come others
   /// and a timer (TaskThreads).
-  private func finish(_ queue: DatabaseQueue) throws {
+  func finish(_ queue: DatabaseQueue) throws {
     try queue.close()
     Self.closed.withLock { $0.append(queue) }
   }
@@ -150,14 +169,10 @@ struct DatabaseFile {
     } catch {
       throw StoreError(error, path: path)
     }
-    guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw creationError() }
-    let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard parent >= 0 else { throw creationError() }
-    defer { close(parent) }
-    guard fsync(parent) == 0 else { throw creationError() }
+    try putInPlace(draft, descriptor)
   }
 
-  private func creationError() -> StoreError {
+  func creationError() -> StoreError {
     switch errno {
     case ENOSPC, EDQUOT: .diskFull(path: path)
     case EROFS, EACCES, EPERM: .readOnly(path: path)
@@ -169,7 +184,7 @@ struct DatabaseFile {
 }
 
 /// What `stat(2)` says of a file.
-private struct Status {
+struct Status {
   let size: Int64
   /// No write bit at all counts as read-only even for root, who could write nevertheless.
   let isWritable: Bool

@@ -69,14 +69,15 @@ extension JobRecord {
   /// What `init(_:)` reads, in its order.
   static let columns = """
     job.id, job.kind, job.state, job.source, job.destination, \
-    (SELECT name FROM origin WHERE origin.id = job.origin_id), job.username, job.password, job.replace, \
+    (SELECT name FROM origin WHERE origin.id = job.origin_id), job.replace, \
     job.create_directories, job.name_from_response, job.checksum, job.options, job.batch, job.key, \
     job.priority, job.limit_rate, job.max_attempts, job.connect_timeout, job.stall_timeout, \
     job.bytes_done, job.bytes_total, job.attempt, job.attempt_number, job.fence, job.part_token, \
     job.resume_data, job.finishing_device, job.finishing_inode, job.crashes, job.retry_at, \
     job.retry_delay, job.created_at, job.started_at, job.finished_at, \
     job.error_code, job.error_message, job.error_status, job.error_transient, \
-    job.follows, job.spool, job.action_state, job.action_message, job.owner
+    job.follows, job.spool, job.action_state, job.action_message, job.owner, \
+    (SELECT substr(data, job.secret_offset + 1, job.secret_length) FROM secret WHERE id = job.secret)
     """
 
   init(_ reader: inout RowReader) throws {
@@ -91,11 +92,6 @@ extension JobRecord {
     switch kind {
     case .download: spec = JobSpec(owner: 0, url: source, origin: origin, destination: destination)
     case .upload: spec = JobSpec(owner: 0, uploading: source, to: destination, origin: origin)
-    }
-    if let username = try reader.optionalText() {
-      spec.credentials = JobSpec.Credentials(username: username, password: try reader.text())
-    } else {
-      reader.skip()
     }
     spec.replace = try reader.bool()
     spec.createDirectories = try reader.bool()
@@ -139,5 +135,10 @@ extension JobRecord {
     let message = try reader.optionalText()
     job.action = action.map { FileAction(state: $0, message: message) }
     self.spec.owner = try reader.uid()
+    if let secrets = try reader.secrets() {
+      secrets.fill(&self.spec)
+      job.source = Secrets.redacting(url: self.spec.source)
+      if kind == .upload { job.destination = Secrets.redacting(url: self.spec.destination) }
+    }
   }
 }

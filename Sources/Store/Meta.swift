@@ -7,7 +7,13 @@ enum Meta {
     try set(db, "store-id", storeID)
     try set(db, "created-at", String(now.milliseconds))
     try set(db, "closed", "1")
+    try noteRewritten(db)
   }
+
+  /// Whether no release that left secrets in the file's unused space has written to it.
+  static func isRewritten(_ db: Database) throws -> Bool { try value(db, "rewritten") == "3" }
+
+  static func noteRewritten(_ db: Database) throws { try set(db, "rewritten", "3") }
 
   static func storeID(_ db: Database) throws -> String? { try value(db, "store-id") }
 

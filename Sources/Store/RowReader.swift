@@ -101,6 +101,15 @@ struct RowReader {
     }
   }
 
+  mutating func secrets() throws -> JobSecrets? {
+    guard let data = try optionalData() else { return nil }
+    do {
+      return try JobSecrets(data)
+    } catch {
+      throw unreadable()
+    }
+  }
+
   /// Four columns: code, message, status, transient.
   mutating func failure() throws -> JobFailure? {
     guard let code = try optionalText() else {

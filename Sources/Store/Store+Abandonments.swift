@@ -18,7 +18,8 @@ extension Store {
   public func dueAbandonments(now: Date, limit: Int) async throws(StoreError) -> [Abandonment] {
     try await read { db in
       let sql = """
-        SELECT id, job, source, destination, origin, username, password, options, ledger, tries, created_at
+        SELECT id, job, source, destination, origin, owner, options, ledger, tries, created_at,
+          (SELECT substr(data, secret_offset + 1, secret_length) FROM secret WHERE secret.id = abandonment.secret)
         FROM abandonment INDEXED BY abandonment_due WHERE next_at <= ? ORDER BY next_at, id LIMIT ?
         """
       return try db.rows(sql) { bind in
@@ -33,6 +34,7 @@ extension Store {
   /// It is done, or given up; the reason goes into the job's history.
   public func settle(_ abandonment: Abandonment, reason: String?, at now: Date) async throws(StoreError) {
     try await queue.run(weight: 2) { transaction in
+      try transaction.erase(transaction.secretPlace(in: .abandonment, abandonment.id))
       try transaction.run("DELETE FROM abandonment WHERE id = ?", [abandonment.id])
       guard let reason, transaction.db.changesCount == 1 else { return }
       try transaction.note(.changed, job: abandonment.job, at: now, reason: reason)
@@ -53,12 +55,16 @@ extension Transaction {
   func noteAbandonment(of id: JobID, ledger: Data?, at now: Date) throws {
     try run(
       """
-      INSERT INTO abandonment (job, source, destination, origin, username, password, options, ledger, created_at,
-        next_at)
-      SELECT id, source, destination, (SELECT name FROM origin WHERE origin.id = origin_id), username, password,
-        options, COALESCE(?1, resume_data), ?2, ?2
+      INSERT INTO abandonment (job, source, destination, origin, owner, options, ledger, created_at, next_at)
+      SELECT id, source, destination, (SELECT name FROM origin WHERE origin.id = origin_id), owner, options,
+        COALESCE(?1, resume_data), ?2, ?2
       FROM job WHERE id = ?3 AND kind = 'upload' AND state <> 'completed' AND COALESCE(?1, resume_data) IS NOT NULL
       """, [ledger, now.milliseconds, id.rawValue])
+    guard db.changesCount == 1 else { return }
+    let abandonment = db.lastInsertedRowID
+    // Its own copy: the job may go, or lead elsewhere, before the server has answered.
+    guard let place = try secretPlace(in: .job, id.rawValue), let secrets = try secrets(at: place) else { return }
+    try setSecretPlace(in: .abandonment, abandonment, try keep(secrets))
   }
 }
 
@@ -69,10 +75,8 @@ extension Abandonment {
     job = JobID(try reader.int64())
     let source = try reader.text()
     let destination = try reader.text()
-    spec = JobSpec(owner: 0, uploading: source, to: destination, origin: try reader.text())
-    let username = try reader.optionalText()
-    let password = try reader.optionalText()
-    if let username, let password { spec.credentials = .init(username: username, password: password) }
+    let origin = try reader.text()
+    spec = JobSpec(owner: try reader.uid(), uploading: source, to: destination, origin: origin)
     if let options: JobOptions = try reader.optionalJSON() { options.fill(&spec) }
     guard let ledger = try reader.optionalData() else {
       throw StoreError.io("abandonment \(id) has no ledger")
@@ -80,5 +84,6 @@ extension Abandonment {
     self.ledger = ledger
     tries = try reader.int()
     createdAt = try reader.date()
+    try reader.secrets()?.fill(&spec)
   }
 }

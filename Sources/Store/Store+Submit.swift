@@ -27,12 +27,12 @@ extension Store {
   public func submit(_ specs: [JobSpec], at now: Date) async -> [Result<Submission, StoreError>] {
     do {
       let path = path
-      let options = try specs.map(JobOptions.json(for:))
+      let rows = try specs.map(NewRow.init)
       return try await queue.run(weight: specs.count) { transaction in
         var insertion = Insertion(now: now)
-        return try zip(specs, options).map { spec, options in
+        let results: [Result<Submission, StoreError>] = try rows.map { row in
           do {
-            return .success(try insertion.insert(spec, options: options, &transaction))
+            return .success(try insertion.insert(row, &transaction))
           } catch let error as StoreError {
             return .failure(error)
           } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
@@ -40,10 +40,26 @@ extension Store {
             return .failure(StoreError(error, path: path))
           }
         }
+        try insertion.finish(transaction)
+        return results
       }
     } catch {
       return specs.map { _ in .failure(StoreError(error, path: path)) }
     }
+  }
+}
+
+/// A job as it is stored: what its row holds, and its secrets.
+private struct NewRow: Sendable {
+  let spec: JobSpec
+  let options: String?
+  let secrets: Data?
+
+  init(_ spec: JobSpec) throws {
+    let (open, secrets) = spec.split()
+    self.spec = open
+    options = try JobOptions.json(for: open)
+    self.secrets = try secrets?.encoded()
   }
 }
 
@@ -52,12 +68,14 @@ private struct Insertion {
   let now: Date
   private var origins: [String: Int64] = [:]
   private var batches: Set<String> = []
+  private var secrets = SecretPack()
 
   init(now: Date) { self.now = now }
 
-  mutating func insert(
-    _ spec: JobSpec, options: String?, _ transaction: inout Transaction
-  ) throws -> Submission {
+  mutating func finish(_ transaction: Transaction) throws { try secrets.flush(transaction) }
+
+  mutating func insert(_ row: NewRow, _ transaction: inout Transaction) throws -> Submission {
+    let spec = row.spec
     if let key = spec.key, let existing = try Self.submission(key: key, transaction.db) { return existing }
     let origin = try originID(spec.origin, transaction)
     if let batch = spec.batch, !batches.contains(batch) {
@@ -68,13 +86,15 @@ private struct Insertion {
     }
     let state: JobState = spec.paused ? .paused : .queued
     let follows = spec.replacesTarget ? try transaction.endOfLine(to: spec.destination) : nil
+    let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
-      try insertRow(spec, state: state, origin: origin, options: options, follows: follows, transaction)
+      try insertRow(row, state: state, origin: origin, follows: follows, place, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index is asked by inserting; only a refusal is worth a second look.
       try checkDestination(of: spec, transaction)
       throw error
     }
+    if let bytes = row.secrets { secrets.keep(bytes) }
     let id = JobID(transaction.db.lastInsertedRowID)
     try transaction.note(.added, job: id, at: now, to: state)
     return Submission(id: id, existing: false, state: state, follows: follows)
@@ -86,14 +106,16 @@ private struct Insertion {
   }
 
   private func insertRow(
-    _ spec: JobSpec, state: JobState, origin: Int64, options: String?, follows: JobID?, _ transaction: Transaction
+    _ row: NewRow, state: JobState, origin: Int64, follows: JobID?, _ place: SecretPlace?, _ transaction: Transaction
   ) throws {
+    let spec = row.spec
     try transaction.db.run(
       """
-      INSERT INTO job (kind, state, source, destination, origin_id, username, password, replace,
+      INSERT INTO job (kind, state, source, destination, origin_id, replace,
         create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
-        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool, owner)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool, owner, secret, secret_offset,
+        secret_length)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     ) { bind in
       bind(spec.kind.rawValue)
@@ -101,13 +123,11 @@ private struct Insertion {
       bind(spec.source)
       bind(spec.destination)
       bind(origin)
-      bind(spec.credentials?.username)
-      bind(spec.credentials?.password)
       bind(spec.replace)
       bind(spec.createDirectories)
       bind(spec.nameFromResponse)
       bind(spec.checksum)
-      bind(options)
+      bind(row.options)
       bind(spec.batch)
       bind(spec.key)
       bind(spec.priority)
@@ -120,6 +140,7 @@ private struct Insertion {
       bind(follows?.rawValue)
       bind(spec.spool)
       bind(Int64(spec.owner))
+      bind(place)
     }
   }
 

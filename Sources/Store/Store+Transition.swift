@@ -27,6 +27,7 @@ extension Store {
       let state = try transaction.idleState(of: id)
       try transaction.noteAbandonment(of: id, ledger: nil, at: now)
       try transaction.forgetFailedAction(of: id)
+      try transaction.erase(transaction.secretPlace(in: .job, id.rawValue))
       try transaction.run("DELETE FROM job WHERE id = ?", [id.rawValue])
       try transaction.note(.removed, job: id, at: now, from: state)
     }

@@ -73,16 +73,20 @@ extension Transaction {
       try noteAbandonment(of: id, ledger: nil, at: now)
       try run("UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ?", [id.rawValue])
     }
+    let (open, secrets) = spec.split()
     try run(
       """
-      UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, username = ?,
-        password = ?, options = ?
+      UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, options = ?
       WHERE id = ?
       """,
       [
-        spec.priority, spec.limitRate, spec.source, spec.destination, try originID(spec.origin, at: now),
-        spec.credentials?.username, spec.credentials?.password, try JobOptions.json(for: spec), id.rawValue,
+        open.priority, open.limitRate, open.source, open.destination, try originID(open.origin, at: now),
+        try JobOptions.json(for: open), id.rawValue,
       ])
+    if secrets != before.spec.split().secrets {
+      try erase(secretPlace(in: .job, id.rawValue))
+      try setSecretPlace(in: .job, id.rawValue, try secrets.map { try keep($0.encoded()) })
+    }
     if spec.kind == .upload, spec.destination != before.spec.destination, !before.job.state.isFinal {
       try leaveLine(id)
       try joinLine(id)

@@ -15,6 +15,8 @@ public import TransferAPI
 public final class Store: Sendable {
   /// 8 hexadecimal digits, made with the database: tells it from any other, before and after.
   public let storeID: String
+  /// Why secrets that an earlier release left in the file's unused space are still there; `nil` where there are none.
+  public let rewriteFailure: String?
   let path: String
   let pool: DatabasePool
   let queue: WriteQueue
@@ -37,13 +39,15 @@ public final class Store: Sendable {
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw .io("cannot create \(directory): \(String(cString: strerror(errno)))")
     }
-    try file.prepare(storeID: randomToken(), now: now)
+    rewriteFailure = try file.prepare(storeID: randomToken(), now: now)
     path = file.path
     do {
       pool = try DatabasePool(path: path, configuration: DatabaseFile.configuration)
       // GRDB asks for NORMAL while opening, which may lose commits in a power cut.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       try Migrations.migrator(owner: owner).migrate(pool)
+      // What was erased before a crash is still in the WAL.
+      try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
       guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
         throw StoreError.damaged(path: path, reason: "it has lost its own name")
       }

@@ -8,6 +8,8 @@ struct Transaction {
   let db: Database
   let path: String
   var events: [Event] = []
+  /// Secrets were erased, whose old bytes stand in the WAL and the file until the next whole checkpoint.
+  var isErasing = false
 
   init(_ db: Database, path: String) {
     self.db = db

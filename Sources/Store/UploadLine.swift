@@ -5,6 +5,7 @@ import TransferAPI
 /// which file the server keeps. Leaving by an end or a removal is done by triggers.
 extension Transaction {
   /// The last of the line; `nil` where nobody stands in it.
+  /// - Parameter destination: `JobSpec.storedDestination`.
   func endOfLine(to destination: String, except job: JobID? = nil) throws -> JobID? {
     let statement = try db.cachedStatement(
       sql: """
@@ -19,7 +20,7 @@ extension Transaction {
   /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its own.
   func joinLine(_ id: JobID) throws {
     guard let spec = try JobRecord.fetch(db, id: id)?.spec, spec.replacesTarget,
-      let last = try endOfLine(to: spec.destination, except: id)
+      let last = try endOfLine(to: spec.storedDestination, except: id)
     else { return }
     try run("UPDATE job SET follows = ? WHERE id = ?", [last.rawValue, id.rawValue])
   }

@@ -23,7 +23,14 @@ final class WriteQueue: Sendable {
     var waiting: [Operation] = []
     var isWriting = false
     var isClosed = false
+    /// When erased secrets were last taken out of the WAL.
+    var lastScrub: ContinuousClock.Instant?
+    /// When they are to be taken out the next time; `nil`: nothing was erased since.
+    var nextScrub: ContinuousClock.Instant?
   }
+
+  /// Secrets that were erased leave the WAL at most this often.
+  static let scrubInterval = Duration.seconds(10)
 
   private struct Operation: Sendable {
     let weight: Int
@@ -121,7 +128,10 @@ final class WriteQueue: Sendable {
   /// On the writing thread: one transaction after the other, until nobody waits. To wait a moment for more to come was
   /// measured, and costs more than the transactions that it saves.
   private func writeGroups(_ db: Database) {
-    while let group = nextGroup() { commit(group, db) }
+    while let group = nextGroup() {
+      commit(group, db)
+      scrubIfDue(db)
+    }
   }
 
   private func nextGroup() -> [Operation]? {
@@ -159,6 +169,43 @@ final class WriteQueue: Sendable {
     }
     if !transaction.events.isEmpty { onEvents(transaction.events) }
     for performed in performed { performed.answer(nil) }
+    if transaction.isErasing { planScrub() }
+  }
+
+  // MARK: Scrubbing
+
+  /// Has the WAL emptied: one checkpoint for all that was erased meanwhile, and not before the callers were answered.
+  private func planScrub() {
+    let delay = state.withLock { state -> Duration? in
+      guard state.nextScrub == nil else { return nil }
+      let next = max(.now, state.lastScrub.map { $0 + Self.scrubInterval } ?? .now)
+      state.nextScrub = next
+      return ContinuousClock.now.duration(to: next)
+    }
+    guard let delay else { return }
+    Task {
+      if delay > .zero { try? await Task.pause(for: delay) }
+      // Under the lock, so that `close`, which does the same, cannot come between.
+      self.state.withLock { state in
+        if !state.isClosed { self.write { db in self.scrubIfDue(db) } }
+      }
+    }
+  }
+
+  /// On the writing thread, between two transactions.
+  private func scrubIfDue(_ db: Database) {
+    let isDue = state.withLock { state in
+      guard let next = state.nextScrub, next <= .now else { return false }
+      state.nextScrub = nil
+      state.lastScrub = .now
+      return true
+    }
+    guard isDue else { return }
+    // Readers that are in the way are not waited for: that would hold up those who write.
+    try? db.execute(sql: "PRAGMA busy_timeout = 0")
+    let isDone = (try? db.checkpoint(.truncate)) != nil
+    try? db.execute(sql: "PRAGMA busy_timeout = \(DatabaseFile.busyTimeout * 1000)")
+    if !isDone { planScrub() }
   }
 
   /// - Throws: only where the whole transaction is lost.

@@ -178,7 +178,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     let algorithms = Set((plan.expectedDigests + declared).map(\.algorithm))
     if !algorithms.isEmpty { digester = Digester(algorithms) }
     var data = ResumeData(
-      url: plan.request.url.string, validators: validators, totalBytes: total, declaredDigests: declared,
+      url: plan.request.url.withoutQuery, validators: validators, totalBytes: total, declaredDigests: declared,
       partialFile: .init(
         directory: target.directory.path, name: part.name, identity: part.identity, finalName: target.name),
       checkpointBytes: 0, bootID: BootID.current)

@@ -5,7 +5,7 @@ public import FoundationEssentials
 public struct ResumeData: Sendable, Equatable, Codable {
   /// Of the encoding. Data of a newer version is refused, not guessed at.
   public var version = 1
-  /// Without userinfo.
+  /// For people. Without userinfo and query, which may hold secrets.
   public var url: String
   /// By which the server can tell whether its file is still the same.
   public var validators: Validators

@@ -110,7 +110,7 @@ extension DownloadPipeline {
     var data =
       course.resumeData
       ?? ResumeData(
-        url: plan.request.url.string, validators: Validators(), totalBytes: size,
+        url: plan.request.url.withoutQuery, validators: Validators(), totalBytes: size,
         partialFile: .init(
           directory: part.directory.path, name: part.name, identity: part.identity,
           finalName: plan.destination.name),

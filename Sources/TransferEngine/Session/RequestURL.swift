@@ -19,6 +19,9 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   /// `https://host:443`: what credentials, limits and connections are counted by; `file://` for local files.
   public var origin: String { port == 0 ? "\(scheme)://" : "\(scheme)://\(host):\(port)" }
 
+  /// What may be shown and kept: a query may hold secrets.
+  var withoutQuery: String { String(string.prefix { $0 != "?" }) }
+
   public var description: String { string }
 
   /// The schemes that can be used, and their ports. `ftpes` is FTP that must become TLS on port 21; `file` has no port.

@@ -1,0 +1,47 @@
+import FoundationEssentials
+import GRDB
+import Glibc
+
+extension DatabaseFile {
+  /// Writes a database of an earlier release anew, once: secrets of jobs that were changed or removed still stand in its
+  /// unused space, and `SecretPack` says why nothing less than that gets rid of them.
+  ///
+  /// As `create` does, under another name, which is then given up for the own one: a crash leaves the one file or the other.
+  /// - Throws: where there is no room for both; the file is then as it was, but for the new schema.
+  func rewrite() throws {
+    let draft = path + ".new"
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
+    let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw creationError() }
+    defer { close(descriptor) }
+    let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
+    do {
+      try Migrations.migrator(owner: owner).migrate(queue)
+      try queue.writeWithoutTransaction { db in
+        // Nothing of the old file's WAL may be found beside the new one.
+        _ = try db.checkpoint(.truncate)
+        try db.execute(sql: "VACUUM INTO ?", arguments: [draft])
+      }
+      try finish(queue)
+      let copy = try DatabaseQueue(path: draft, configuration: Self.configuration)
+      try copy.write(Meta.noteRewritten)
+      try copy.writeWithoutTransaction { db in _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
+      try finish(copy)
+    } catch {
+      try? finish(queue)
+      unlink(draft)
+      throw error
+    }
+    guard Status(path: path + "-wal")?.size ?? 0 == 0 else { throw StoreError.io("\(path)-wal did not become empty") }
+    try putInPlace(draft, descriptor)
+  }
+
+  /// Gives a finished draft the database's name, and makes that durable.
+  func putInPlace(_ draft: String, _ descriptor: Int32) throws(StoreError) {
+    guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw creationError() }
+    let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard parent >= 0 else { throw creationError() }
+    defer { close(parent) }
+    guard fsync(parent) == 0 else { throw creationError() }
+  }
+}
