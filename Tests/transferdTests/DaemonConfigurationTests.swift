@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import TestSupport
 import Testing
+import TransferEngine
 
 @testable import transferd
 
@@ -45,6 +46,7 @@ import Testing
         logLevel: debug
         certificateAuthorityFile: \(authorities)
         socketGroup: root
+        redirects: same-origin
         hooks:
           onComplete: [/bin/echo, "a b"]
           onFailure:
@@ -59,6 +61,7 @@ import Testing
     expected.logLevel = .debug
     expected.certificateAuthorityFile = authorities
     expected.socketGroup = "root"
+    expected.redirects = .sameOrigin
     expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
     expected.limits.hooks.onFailure = Command(arguments: ["/bin/false"])
     expected.limits.hooks.timeout = .seconds(5)

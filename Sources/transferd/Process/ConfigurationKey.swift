@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import TransferAPI
+import TransferEngine
 
 /// A setting of the daemon: what it is called in the file and the environment, what it takes, what it changes.
 ///
@@ -24,6 +25,7 @@ struct ConfigurationKey: Sendable {
     word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
+    word("redirects", RedirectPolicy.allCases) { $0.redirects = $1 },
     word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
     path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
     file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },

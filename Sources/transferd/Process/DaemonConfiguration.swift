@@ -13,6 +13,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
+  /// Which of the URLs that servers name are followed; `nil`: it depends on the job's owner.
+  var redirects: RedirectPolicy?
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 

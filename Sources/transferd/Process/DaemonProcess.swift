@@ -41,6 +41,11 @@ struct DaemonProcess: Sendable {
     LogFile.current.withLock { $0 = LogFile(path: state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
+    if let reason = store.rewriteFailure {
+      logger.warning(
+        "secrets of removed jobs may still stand in the database's unused space: it could not be written anew",
+        metadata: ["reason": "\(reason)"])
+    }
     try await Recovery.perform(in: store, logger: logger, now: Date())
 
     var sessionConfiguration = SessionConfiguration()
@@ -50,9 +55,10 @@ struct DaemonProcess: Sendable {
     sessionConfiguration.ftpSecurity = configuration.remote.ftpSecurity
     sessionConfiguration.maximumIdleConnections = descriptors.idleConnections
     let session = Session(configuration: sessionConfiguration)
+    let network = NetworkRules(redirects: configuration.redirects)
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
-      stateDirectory: state)
+      stateDirectory: state, network: network)
     let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     let scheduler = Scheduler(
       store: store, limits: limits,
@@ -67,6 +73,7 @@ struct DaemonProcess: Sendable {
     let flags = flags
     let reload: @Sendable () async throws -> Void = {
       let fresh = try await DaemonConfiguration.load(flags, environment: environment)
+      network.setRedirects(fresh.redirects)
       await scheduler.setLimits(Self.bounded(fresh.limits, by: descriptors, logger))
       history.keep(days: fresh.historyDays)
       await aftermath.setHooks(fresh.limits.hooks)
@@ -113,7 +120,7 @@ struct DaemonProcess: Sendable {
     let pruning = Task(priority: .background) { await history.run() }
     let status = Task { await ServiceStatus(notifier: notifier, session: session, store: store, hub: hub).run() }
 
-    let network = Task(priority: .background) { await NetworkWatch(scheduler: scheduler, logger: logger).run() }
+    let watch = Task(priority: .background) { await NetworkWatch(scheduler: scheduler, logger: logger).run() }
 
     for await reason in stops {
       logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
@@ -124,7 +131,7 @@ struct DaemonProcess: Sendable {
     unlink(socketPath)
     status.cancel()
     pruning.cancel()
-    network.cancel()
+    watch.cancel()
     await scheduler.shutdown()
     await store.close()
     withExtendedLifetime((lock, serving)) {}

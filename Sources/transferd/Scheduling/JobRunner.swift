@@ -10,6 +10,7 @@ struct JobRunner: Sendable {
   let store: Store
   let secrets: SecretResolver
   let stateDirectory: String
+  var network = NetworkRules()
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// How long to wait for a connection, and for progress, where the job does not say.
@@ -48,7 +49,8 @@ struct JobRunner: Sendable {
     for record: JobRecord, timeouts: Timeouts, _ didFinishTransfer: @escaping @Sendable () async -> Void
   ) throws(TransferError) -> DownloadRequest {
     let spec = record.spec
-    let request = try Self.transferRequest(spec, timeouts)
+    var request = try Self.transferRequest(spec, timeouts)
+    network.apply(to: &request, of: spec.owner)
     let destination = try Self.destination(of: record, request.url)
     var options: DownloadOptions = []
     if spec.createDirectories { options.insert(.createIntermediateDirectories) }

@@ -14,7 +14,9 @@ extension Scheduler {
     var positions: [Int] = []
     for (index, job) in jobs.enumerated() {
       do throws(Problem) {
-        specs.append(try validation.spec(try job.get()))
+        let spec = try validation.spec(try job.get())
+        try runner.network.check(spec.userURLs, of: spec.owner)
+        specs.append(spec)
         positions.append(index)
         results.append(.failure(Problem(.internal, "not stored")))
       } catch {

@@ -213,6 +213,7 @@ extension Scheduler {
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    if let record { try runner.network.check([url.string], of: record.spec.owner) }
     guard let record, isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.

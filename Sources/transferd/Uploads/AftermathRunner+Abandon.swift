@@ -26,7 +26,7 @@ extension AftermathRunner {
   private nonisolated func abandon(_ abandonment: Abandonment) async throws {
     let error: TransferError
     do throws(TransferError) {
-      let upload = try JobRunner.fileUpload(abandonment.spec, .init())
+      let upload = try runner.fileUpload(abandonment.spec, .init())
       try await runner.session.abandon(
         upload, ledger: abandonment.ledger, interceptor: SecretAdapter(abandonment.spec, runner.secrets))
       return try await done(abandonment)

@@ -64,17 +64,19 @@ extension JobRunner {
   /// The upload for one attempt; not started yet.
   func upload(for record: JobRecord, timeouts: Timeouts) throws(TransferError) -> FileUploadRequest {
     session.upload(
-      try Self.fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
+      try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
       journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence),
       interceptor: SecretAdapter(record.spec, secrets))
   }
 
   /// What the engine is told of a stored upload.
-  static func fileUpload(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> FileUpload {
-    var request = try transferRequest(spec, timeouts)
+  func fileUpload(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> FileUpload {
+    var request = try Self.transferRequest(spec, timeouts)
+    network.apply(to: &request, of: spec.owner)
     let options = spec.upload
     if let method = options.method { request.method = method == .put ? .put : .post }
-    var upload = FileUpload(request: request, source: spec.source, protocol: uploadProtocol(of: options, request.url))
+    var upload = FileUpload(
+      request: request, source: spec.source, protocol: Self.uploadProtocol(of: options, request.url))
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
     upload.verifiesLength = options.verify

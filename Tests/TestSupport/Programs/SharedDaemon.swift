@@ -52,7 +52,9 @@ public final class SharedDaemon: Sendable {
     }
     group = users.pointee.gr_gid
     daemon = try await Daemon(
-      environment: environment.merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }, config: config,
+      // Test servers are on the loopback interface, where jobs of members do not lead unless this is said.
+      environment: ["TRANSFERD_REDIRECTS": "any"].merging(environment) { $1 }
+        .merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }.filter { !$0.value.isEmpty }, config: config,
       through: try Person.service.wrapper(group: group), isStarted: false)
     let directory = daemon.directory
     chmod(directory.path, 0o711)

@@ -1,0 +1,53 @@
+import Testing
+import TransferAPI
+import TransferEngine
+
+@testable import transferd
+
+@Suite struct NetworkRulesTests {
+  private static let daemon: UInt32 = 900
+  private static let member: UInt32 = 1001
+
+  @Test(
+    "who may go where",
+    arguments: [
+      (nil, 900, RedirectPolicy.any, false), (nil, 0, .any, false), (nil, 1001, .public, true),
+      (.any, 1001, .any, false), (.any, 900, .any, false), (.public, 900, .public, false),
+      (.public, 1001, .public, true),
+      (.sameOrigin, 900, .sameOrigin, false), (.sameOrigin, 0, .sameOrigin, false),
+      (.sameOrigin, 1001, .sameOrigin, true),
+    ] as [(RedirectPolicy?, UInt32, RedirectPolicy, Bool)])
+  func table(_ configured: RedirectPolicy?, _ owner: UInt32, _ redirects: RedirectPolicy, _ isPublicOnly: Bool) throws {
+    let rules = NetworkRules(redirects: configured, daemon: Self.daemon)
+    var request = TransferRequest(url: try RequestURL("http://example.org/"))
+    rules.apply(to: &request, of: owner)
+    #expect(request.redirects == redirects)
+    #expect(request.requiresPublicAddress == isPublicOnly)
+  }
+
+  @Test(
+    "a member's URL that is not public is refused when it is added",
+    arguments: ["http://127.0.0.1:8080/", "http://localhost/", "ftp://10.0.0.1/a", "https://[fd00::1]/"])
+  func refused(_ url: String) throws {
+    let rules = NetworkRules(daemon: Self.daemon)
+    let problem = try #require(throws: Problem.self) { try rules.check([url], of: Self.member) }
+    #expect(problem.code == .permission)
+    #expect(problem.code.status == 403)
+    try rules.check([url], of: 0)
+    try rules.check([url], of: Self.daemon)
+  }
+
+  @Test("names and buckets are left to the attempt", arguments: ["https://intranet/", "s3://localhost/key"])
+  func later(_ url: String) throws {
+    try NetworkRules(daemon: Self.daemon).check([url], of: Self.member)
+  }
+
+  @Test("a reload takes effect")
+  func reload() {
+    let rules = NetworkRules(daemon: Self.daemon)
+    rules.setRedirects(.any)
+    #expect(rules.redirects(for: Self.member) == .any)
+    rules.setRedirects(nil)
+    #expect(rules.redirects(for: Self.member) == .public)
+  }
+}
