@@ -32,6 +32,9 @@ struct Add: AsyncParsableCommand {
   func validate() throws {
     guard !urls.isEmpty || input != nil else { throw ValidationError("Name a URL, or a file with -i.") }
     if timeout != nil, !wait { throw ValidationError("--timeout is for --wait.") }
+    if input == "-", options.job.readsStandardInput {
+      throw ValidationError("Standard input cannot be both a list and headers.")
+    }
     guard urls.count > 1 || input != nil else { return }
     if options.output != nil { throw ValidationError("-o is for one URL; with several use -d.") }
     if options.key != nil {

@@ -57,6 +57,9 @@ struct Upload: AsyncParsableCommand {
     if timeout != nil, !wait { throw ValidationError("--timeout is for --wait.") }
     if isNullSeparated || ignoreMissing, input == nil { throw ValidationError("-0 and --ignore-missing are for -i.") }
     if input == "-", manifest == "-" { throw ValidationError("Standard input cannot be both a list and a manifest.") }
+    if options.job.readsStandardInput, isStandardInput || input == "-" || manifest == "-" {
+      throw ValidationError("Standard input cannot be both what is sent, or a list, and headers.")
+    }
     if retryFailed, options.key == nil, manifest == nil { throw ValidationError("--retry-failed is for --key.") }
     if paths.contains("-") {
       guard isStandardInput, input == nil, manifest == nil else {

@@ -66,7 +66,7 @@ enum Syntax {
   /// `K: V`, as curl takes it.
   static func header(_ text: String) throws(WireError) -> (name: String, value: String) {
     guard let colon = text.firstIndex(of: ":") else {
-      throw WireError("a header is written \"Name: value\": \(text)")
+      throw WireError("a header is written \"Name: value\", or @FILE: \(text)")
     }
     let name = String(text[..<colon])
     let value = String(trimmed(text[text.index(after: colon)...]))
@@ -74,8 +74,12 @@ enum Syntax {
     return (name, value)
   }
 
+  static func isHeaderName(_ text: some StringProtocol) -> Bool {
+    !text.isEmpty && text.unicodeScalars.allSatisfy(isToken)
+  }
+
   static func check(header name: String, value: String) throws(WireError) {
-    guard !name.isEmpty, name.unicodeScalars.allSatisfy(isToken) else {
+    guard isHeaderName(name) else {
       throw WireError("not a header name: \"\(name)\"")
     }
     guard !reservedHeaders.contains(name.lowercased()) else {

@@ -3,8 +3,15 @@ import TransferAPI
 
 /// The options that mean the same for downloads and uploads.
 struct JobArguments: ParsableArguments {
-  @Option(help: ArgumentHelp("A header to send, \"Name: value\"; may be repeated.", valueName: "header"))
+  @Option(
+    help: ArgumentHelp(
+      "A header to send, \"Name: value\", or @FILE with one in each line (@- for standard input); may be repeated.",
+      valueName: "header"))
   var header: [String] = []
+
+  @Option(
+    help: ArgumentHelp("Read headers, one in each line, from this open file descriptor.", valueName: "n"))
+  var headerFd: [Int32] = []
 
   @Option(
     help: ArgumentHelp(
@@ -47,14 +54,36 @@ struct JobArguments: ParsableArguments {
     if let retries, !(0...1_000_000).contains(retries) {
       throw ValidationError("--retries is a number from 0 to 1000000.")
     }
-    _ = try validated { try template(PathResolver()) }
+    for text in header where text == "@" { throw ValidationError("--header \(text) names no file.") }
+    for number in headerFd where number < 0 || number == 1 || number == 2 {
+      throw ValidationError("--header-fd \(number) is no descriptor that headers could be read from.")
+    }
+    guard Set(headerSources).count == headerSources.count, headerSources.count(where: \.isStandardInput) <= 1 else {
+      throw ValidationError("The same file or descriptor of headers is given twice.")
+    }
+    // Files and descriptors are read when the command runs: a pipe may take its time.
+    _ = try validated { try template(PathResolver(), readingSources: false) }
   }
 
+  private var headerSources: [HeaderSource] {
+    header.filter { $0.hasPrefix("@") }.map { .file(String($0.dropFirst())) } + headerFd.map { .descriptor($0) }
+  }
+
+  /// Headers are read from standard input, which then is nothing else.
+  var readsStandardInput: Bool { headerSources.contains(where: \.isStandardInput) }
+
   /// A job with nothing but these.
-  func template(_ paths: PathResolver) throws -> NewJob {
+  /// - Parameter readingSources: whether headers are read from files and descriptors.
+  func template(_ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
     var job = NewJob(source: "")
     var names: Set<String> = []
-    for text in header {
+    for source in readingSources ? headerSources : [] {
+      for (name, value) in try source.headers() {
+        try Self.once(name, &names)
+        job.headers[name] = value
+      }
+    }
+    for text in header where !text.hasPrefix("@") {
       let (name, value) = try validated { try Syntax.header(text) }
       try Self.once(name, &names)
       job.headers[name] = value
