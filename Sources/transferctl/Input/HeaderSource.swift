@@ -45,7 +45,8 @@ enum HeaderSource: Hashable, Sendable {
       do {
         headers.append(try Syntax.header(text))
       } catch {
-        throw fault(Syntax.isHeaderName(text.prefix { $0 != ":" }) ? error.description : "it does not begin with a header's name")
+        throw fault(
+          Syntax.isHeaderName(text.prefix { $0 != ":" }) ? error.description : "it does not begin with a header's name")
       }
       guard headers.count <= Self.maximumHeaders else { throw fault("more than \(Self.maximumHeaders) headers") }
     }
