@@ -2,7 +2,8 @@ import FoundationEssentials
 import Glibc
 
 /// A command that prints credentials (`credential_process`,
-/// docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html). Run without a shell.
+/// docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html). Run without a shell and with the environment of
+/// ``ChildEnvironment``: AWS documents no variable that such a command may rely on.
 enum CredentialProcess {
   private struct Answer: Decodable {
     var Version: Int
@@ -98,8 +99,10 @@ enum CredentialProcess {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     var arguments = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
+    var variables = ChildEnvironment.current.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for variable in variables { free(variable) } }
     var pid: pid_t = 0
-    let code = posix_spawnp(&pid, command[0], &actions, &attributes, &arguments, environ)
+    let code = posix_spawnp(&pid, command[0], &actions, &attributes, &arguments, &variables)
     guard code == 0 else { throw failure(command, String(cString: strerror(code))) }
     return pid
   }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TransferAPI
+import TransferEngine
 
 /// Starts the user's daemon, detached from this terminal and this program, and waits until it is ready.
 struct DaemonLauncher: Sendable {
@@ -126,8 +127,13 @@ struct DaemonLauncher: Sendable {
         close(here)
       }
     }
+    // A daemon that a service's command starts outlives that service: it must not report its own readiness as the service's.
+    var variables: [UnsafeMutablePointer<CChar>?] =
+      ProcessInfo.processInfo.environment.filter { !ChildEnvironment.speaksForService($0.key) }
+      .map { strdup("\($0)=\($1)") } + [nil]
+    defer { variables.forEach { free($0) } }
     var process: pid_t = 0
-    let code = posix_spawn(&process, program, &actions, &attributes, &argv, environ)
+    let code = posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
     guard code == 0 else {
       throw CommandFailure(.unreachable, "cannot start \(program): \(String(cString: strerror(code)))")
     }

@@ -3,8 +3,10 @@ import Glibc
 import Subprocess
 import SystemPackage
 import Threads
+import TransferEngine
 
-/// A program with its arguments: never a shell's line. It gets no descriptor of the daemon but the three standard ones.
+/// A program with its arguments: never a shell's line. It gets no descriptor of the daemon but the three standard ones, and the
+/// environment of `ChildEnvironment`.
 struct Command: Equatable, Sendable {
   var arguments: [String]
 
@@ -47,8 +49,9 @@ struct Command: Equatable, Sendable {
     do {
       return try await limited(timeout) {
         let result = try await Subprocess.run(
-          executable(program), arguments: Arguments(Array(arguments.dropFirst())), environment: .inherit,
-          platformOptions: Self.options, input: .none, output: .string(limit: limit),
+          executable(program), arguments: Arguments(Array(arguments.dropFirst())),
+          environment: Self.environment([:]), platformOptions: Self.options, input: .none,
+          output: .string(limit: limit),
           error: .fileDescriptor(FileDescriptor(rawValue: STDERR_FILENO), closeAfterSpawningProcess: false))
         return (Self.end(result.terminationStatus), result.standardOutput)
       } ?? (.timedOut, "")
@@ -70,11 +73,11 @@ struct Command: Equatable, Sendable {
   }
 
   private static func environment(_ added: [String: String]) -> Environment {
-    var changes: [Environment.Key: String?] = [:]
-    for (name, value) in added {
-      if let key = Environment.Key(rawValue: name) { changes[key] = value }
-    }
-    return .inherit.updating(changes)
+    let variables = ChildEnvironment.current.merging(added) { $1 }
+    return .custom(
+      variables.reduce(into: [:]) { environment, variable in
+        if let key = Environment.Key(rawValue: variable.key) { environment[key] = variable.value }
+      })
   }
 
   private static func end(_ status: TerminationStatus) -> End {

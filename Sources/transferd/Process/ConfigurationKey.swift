@@ -33,6 +33,7 @@ struct ConfigurationKey: Sendable {
     command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
     command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
     duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
+    variables("passEnvironment") { $0.passEnvironment = $1 },
   ]
 
   static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }
@@ -116,6 +117,15 @@ struct ConfigurationKey: Sendable {
     return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
       guard case .list(let words) = value, words.first?.hasPrefix("/") ?? false else { return false }
       change(&configuration, Command(arguments: words))
+      return true
+    }
+  }
+
+  private static func variables(_ name: String, _ change: @escaping Change<[String]>) -> ConfigurationKey {
+    let allowed = "a list of names of variables, none of them NOTIFY_SOCKET, WATCHDOG_… or LISTEN_…"
+    return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
+      guard case .list(let names) = value, names.allSatisfy(ChildEnvironment.isPassable) else { return false }
+      change(&configuration, names)
       return true
     }
   }

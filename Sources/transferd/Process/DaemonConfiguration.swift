@@ -15,6 +15,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var socketGroup: String?
   /// Which of the URLs that servers name are followed; `nil`: it depends on the job's owner.
   var redirects: RedirectPolicy?
+  /// Variables of the daemon's environment that the commands which it starts get beside the standard ones.
+  var passEnvironment: [String] = []
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 

@@ -33,6 +33,7 @@ struct DaemonProcess: Sendable {
     let descriptors = DescriptorBudget.raised()
     TransferDefaults.adoptPermissions()
     let configuration = try await DaemonConfiguration.load(flags, environment: environment)
+    ChildEnvironment.pass(configuration.passEnvironment)
     let logger = Self.logger(configuration.logLevel, environment)
     let limits = Self.bounded(configuration.limits, by: descriptors, logger)
 
@@ -76,6 +77,7 @@ struct DaemonProcess: Sendable {
       network.setRedirects(fresh.redirects)
       await scheduler.setLimits(Self.bounded(fresh.limits, by: descriptors, logger))
       history.keep(days: fresh.historyDays)
+      ChildEnvironment.pass(fresh.passEnvironment)
       await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
     }
