@@ -86,16 +86,17 @@ extension Store {
     }
   }
 
-  /// When the next thing of an aftermath is to be tried; `nil` where nothing waits for a time.
-  public func nextAftermath() async throws(StoreError) -> Date? {
+  /// When the next file action that was put off is due; `nil` where none waits for a time.
+  public func nextFileAction() async throws(StoreError) -> Date? {
     try await read { db in
-      try Int64.fetchOne(
-        db,
-        sql: """
-          SELECT min(next_at) FROM (
-            SELECT min(next_at) AS next_at FROM file_action UNION ALL SELECT min(next_at) FROM abandonment)
-          """
-      ).map(Date.init(milliseconds:))
+      try Int64.fetchOne(db, sql: "SELECT min(next_at) FROM file_action").map(Date.init(milliseconds:))
+    }
+  }
+
+  /// When the next upload is to be taken back from its server; `nil` where none is.
+  public func nextAbandonment() async throws(StoreError) -> Date? {
+    try await read { db in
+      try Int64.fetchOne(db, sql: "SELECT min(next_at) FROM abandonment").map(Date.init(milliseconds:))
     }
   }
 

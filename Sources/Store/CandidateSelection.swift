@@ -6,7 +6,8 @@ import TransferAPI
 ///
 /// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where
 /// the window holds excluded origins only; the whole queue by index, where both many jobs and many origins
-/// are waiting. An upload that follows another one to the same URL may not be claimed, and is in none of the indexes.
+/// are waiting. An upload that follows another one to the same URL may not be claimed, and a job that is to run alone not beside
+/// others: they are in none of the indexes.
 struct CandidateSelection {
   /// Index entries that are passed before the second way is tried: under 2 ms.
   static let window = 10_000
@@ -114,20 +115,20 @@ struct CandidateSelection {
   // MARK: - SQL
 
   static let headOfQueue = """
-    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
     ORDER BY priority DESC, id LIMIT ?
     """
 
   static let headOfQueueExcluding = """
     SELECT id, origin_id, priority FROM (
-      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
+      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
       ORDER BY priority DESC, id LIMIT ?)
     WHERE origin_id NOT IN (SELECT value FROM json_each(?))
     LIMIT ?
     """
 
   static let isBeyond = """
-    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL
+    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
     ORDER BY priority DESC, id LIMIT 1 OFFSET ?
     """
 
@@ -135,22 +136,22 @@ struct CandidateSelection {
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND follows IS NULL)
+        WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2)
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND follows IS NULL AND origin_id > waiting.id)
+        WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2 AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?)) LIMIT ?
     """
 
   static let headOfOrigin = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
-    WHERE state = 'queued' AND follows IS NULL AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
+    WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2 AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
     """
 
   static let dueRetries = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND follows IS NULL AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
+    WHERE state = 'retrying' AND follows IS NULL AND crash_marks < 2 AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
     ORDER BY priority DESC, id LIMIT ?
     """
 }

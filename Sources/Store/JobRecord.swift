@@ -23,6 +23,8 @@ public struct JobRecord: Equatable, Sendable {
   public var finishing: FileIdentity?
   /// How often in a row the daemon ended without notice while this job ran.
   public var crashes: Int
+  /// How often the daemon crashed, and left a mark, while this job ran; since an attempt of it last ended by itself.
+  public var crashMarks: Int
   /// The wait before the last retry, for a policy that grows it; 0 where there was none.
   public var retryDelayMilliseconds: Int64
   /// The unfinished upload to the same URL that goes first: until it ends, this job is not claimed.
@@ -76,7 +78,7 @@ extension JobRecord {
     job.resume_data, job.finishing_device, job.finishing_inode, job.crashes, job.retry_at, \
     job.retry_delay, job.created_at, job.started_at, job.finished_at, \
     job.error_code, job.error_message, job.error_status, job.error_transient, \
-    job.follows, job.spool, job.action_state, job.action_message, job.owner, \
+    job.follows, job.spool, job.action_state, job.action_message, job.owner, job.crash_marks, \
     (SELECT substr(data, job.secret_offset + 1, job.secret_length) FROM secret WHERE id = job.secret)
     """
 
@@ -135,6 +137,7 @@ extension JobRecord {
     let message = try reader.optionalText()
     job.action = action.map { FileAction(state: $0, message: message) }
     self.spec.owner = try reader.uid()
+    crashMarks = try reader.int()
     if let secrets = try reader.secrets() {
       secrets.fill(&self.spec)
       job.source = Secrets.redacting(url: self.spec.source)

@@ -40,6 +40,20 @@ enum Meta {
 
   static func noteClosed(_ db: Database) throws { try set(db, "closed", "1") }
 
+  /// The run whose crash was counted last.
+  static func crash(_ db: Database) throws -> CountedCrash? {
+    guard let run = try value(db, "crashed-run") else { return nil }
+    return CountedCrash(
+      run: run, jobs: try value(db, "crashed-jobs").flatMap { Int($0) } ?? 0,
+      isOver: try value(db, "crashed-over") == "1")
+  }
+
+  static func noteCrash(_ db: Database, _ crash: CountedCrash) throws {
+    try set(db, "crashed-run", crash.run)
+    try set(db, "crashed-jobs", String(crash.jobs))
+    try set(db, "crashed-over", crash.isOver ? "1" : "0")
+  }
+
   private static func value(_ db: Database, _ name: String) throws -> String? {
     try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
   }

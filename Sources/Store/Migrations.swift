@@ -25,6 +25,7 @@ enum Migrations {
     }
     migrator.registerMigration("3") { db in
       try db.execute(sql: ownerColumns(owner))
+      try db.execute(sql: crashMarks)
       try db.execute(sql: secretTables(owner))
       try moveSecrets(db, path: "the database")
       try db.execute(sql: "PRAGMA user_version = 3")

@@ -25,16 +25,6 @@ extension Store {
     }
   }
 
-  /// When the earliest retry is due; `nil` where no job is retrying. In the past where one is due already.
-  public func nextRetry(now: Date) async throws(StoreError) -> Date? {
-    try await replanRetries(now: now)
-    return try await read { db in
-      try Int64.fetchOne(
-        db, sql: "SELECT min(retry_at) FROM job INDEXED BY job_retrying WHERE state = 'retrying' AND follows IS NULL"
-      ).map(Date.init(milliseconds:))
-    }
-  }
-
   /// Makes jobs running: attempt and fence grow, a row for the attempt begins. Those that are neither queued
   /// nor retrying any more, or are gone, are left out. Whether a retry is due is the caller's to know.
   /// - Returns: the claimed jobs as they are now, in the order of `ids`.

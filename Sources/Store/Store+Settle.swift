@@ -28,6 +28,8 @@ public struct Settlement: Equatable, Sendable {
   /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every
   /// other settlement ends a row of crashes.
   public var crashed = false
+  /// With `crashed`: that end left a mark, which was counted by itself. The row of crashes stays as it is.
+  public var isMarked = false
   /// What is to be done once the job has ended; stored with its end.
   public var aftermath = Aftermath()
 
@@ -103,7 +105,7 @@ extension Transaction {
   fileprivate mutating func settle(_ settlement: Settlement, timings: String?, at now: Date) throws -> Bool {
     let id = settlement.id
     let sql = """
-      SELECT attempt, attempt_number, crashes, retry_delay,
+      SELECT attempt, attempt_number, crashes, crash_marks, retry_delay,
         error_code, error_message, error_status, error_transient
       FROM job WHERE id = ? AND fence = ? AND state = 'running'
       """
@@ -113,7 +115,7 @@ extension Transaction {
     } read: { reader in
       SettledJob(
         attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
-        retryDelay: try reader.int64(), error: try reader.failure())
+        crashMarks: try reader.int(), retryDelay: try reader.int64(), error: try reader.failure())
     }
     guard var job = found else { return false }
     try job.apply(settlement, at: now)
@@ -129,10 +131,10 @@ extension Transaction {
   private func update(_ id: JobID, to job: SettledJob, now: Date) throws {
     try db.run(
       """
-      UPDATE job SET state = ?, bytes_done = ?, bytes_total = ?, attempt = ?, crashes = ?, retry_at = ?,
+      UPDATE job SET state = ?, bytes_done = ?, bytes_total = ?, attempt = ?, crashes = ?, crash_marks = ?, retry_at = ?,
         retry_delay = ?, finished_at = ?, resume_data = CASE WHEN ? THEN resume_data ELSE ? END,
-        finishing_device = CASE WHEN ?11 THEN NULL ELSE finishing_device END,
-        finishing_inode = CASE WHEN ?11 THEN NULL ELSE finishing_inode END,
+        finishing_device = CASE WHEN ?12 THEN NULL ELSE finishing_device END,
+        finishing_inode = CASE WHEN ?12 THEN NULL ELSE finishing_inode END,
         error_code = ?, error_message = ?, error_status = ?, error_transient = ?
       WHERE id = ?
       """
@@ -142,6 +144,7 @@ extension Transaction {
       bind(job.bytesTotal)
       bind(job.attempt)
       bind(job.crashes)
+      bind(job.crashMarks)
       bind(job.retryAt?.milliseconds)
       bind(job.retryDelay)
       bind(job.state.isFinal ? now.milliseconds : nil)
@@ -184,6 +187,7 @@ private struct SettledJob {
   var attempt: Int
   let number: Int
   var crashes: Int
+  var crashMarks: Int
   var retryDelay: Int64
   var retryAt: Date?
   var bytesDone: Int64 = 0
@@ -194,10 +198,11 @@ private struct SettledJob {
   /// For the history: the error, where this settlement brought it.
   var newError: JobFailure?
 
-  init(attempt: Int, number: Int, crashes: Int, retryDelay: Int64, error: JobFailure?) {
+  init(attempt: Int, number: Int, crashes: Int, crashMarks: Int, retryDelay: Int64, error: JobFailure?) {
     self.attempt = attempt
     self.number = number
     self.crashes = crashes
+    self.crashMarks = crashMarks
     self.retryDelay = retryDelay
     self.error = error
   }
@@ -206,7 +211,9 @@ private struct SettledJob {
     state = try state.applying(settlement.event)
     if settlement.resetAttempts { attempt = 1 }
     if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt - 1) }
-    crashes = settlement.crashed ? crashes + 1 : 0
+    crashes = settlement.crashed ? crashes + (settlement.isMarked ? 0 : 1) : 0
+    // An attempt that was cut off, or stopped to go on later, says nothing about what the daemon survives.
+    if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
     bytesDone = settlement.bytesDone
     bytesTotal = settlement.bytesTotal
     resumeData = settlement.resumeData

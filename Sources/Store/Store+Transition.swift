@@ -74,6 +74,7 @@ extension Transaction {
   ) throws -> JobState {
     let before = try idleState(of: id)
     let after = try before.applying(event)
+    if event == .retry { try forgetCrashMarks(of: id) }
     guard after != before else { return before }
     var error: JobFailure?
     var reason = reason

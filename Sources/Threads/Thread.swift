@@ -18,6 +18,7 @@ package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void)
       { context in
         let start = Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
         linux_name_thread(start.name)
+        linux_prepare_signal_stack()
         start.body()
         return nil
       }, context)

@@ -51,6 +51,17 @@ extension Daemon {
     }
   }
 
+  /// How much processor time the daemon has used so far (proc(5): utime and stime, in clock ticks).
+  var processorTime: Duration {
+    get throws {
+      let text = try String(contentsOfFile: "/proc/\(pid ?? 0)/stat", encoding: .utf8)
+      // The name, in parentheses, may hold blanks.
+      let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+      let ticks = fields.count > 13 ? (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) : 0
+      return .seconds(Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK))))
+    }
+  }
+
   /// The path of a download.
   func downloaded(_ name: String) -> String { downloads + "/" + name }
 

@@ -77,6 +77,30 @@ import Testing
     #expect(timed.delay(of: 1) >= 4 && timed.delay(of: 2) >= 4)
   }
 
+  @Test("a due retry of a server that asked to be left alone costs no processor time")
+  func closedOrigin() async throws {
+    let daemon = try await Daemon()
+    // The first job fails at once, and waits about a second. Then the second one's answer closes the origin for all.
+    let server = try LoopbackServer(files: [
+      "/1": FileBehaviour.file(size: 10).failing(500),
+      "/2": FileBehaviour.file(size: 10).failing(503, retryAfter: .seconds(120)),
+    ])
+    let first = try await daemon.add(server.url("/1"))
+    try await daemon.failed(with: "http-500", first)
+    let second = try await daemon.add(server.url("/2"))
+    try await daemon.failed(with: "http-503", second)
+    for number in 3...8 { _ = try await daemon.add(server.url("/\(number)")) }
+    // By then the first one has been due for a while.
+    #expect(try await daemon.ctl("wait", first, "--timeout", "3").status == 124)
+    let before = try daemon.processorTime
+    #expect(try await daemon.ctl("wait", first, "--timeout", "4").status == 124)
+    let used = try daemon.processorTime - before
+    // A look that follows the last one at once takes all of a core: most of 4 s even on a busy machine.
+    #expect(used < .seconds(1), "\(used) in 4 s")
+    #expect(server.requests.allSatisfy { ["/1", "/2"].contains($0.path) })
+    #expect(try await daemon.jobs().map(\.state) == ["retrying", "retrying"] + Array(repeating: "queued", count: 6))
+  }
+
   @Test("who names a job to be tried now is not made to wait for its server's wish; who means all of them is")
   func retriedByHand() async throws {
     let daemon = try await Daemon()

@@ -30,7 +30,7 @@ import TransferAPI
     #expect(try await candidates(60, ["https://a:443"]) == [ids[2], ids[5]])
     #expect(try await candidates(60, ["https://a:443", "https://b:443", "https://unknown:1"]) == [])
     #expect(try await candidates(60, limit: 0) == [])
-    #expect(try await fixture.store.nextRetry(now: Fixture.at(2)) == Fixture.at(60))
+    #expect(try await fixture.store.waitingTimes(now: Fixture.at(2)).nextRetry == Fixture.at(60))
     let first = try await fixture.store.candidates(now: Fixture.at(60), excludingOrigins: [], limit: 1)
     #expect(first == [Candidate(id: ids[3], origin: "https://a:443", priority: 5)])
   }
@@ -39,7 +39,7 @@ import TransferAPI
   func noRetry() async throws {
     let fixture = try Fixture()
     try await fixture.add(Fixture.spec(1))
-    #expect(try await fixture.store.nextRetry(now: Fixture.epoch) == nil)
+    #expect(try await fixture.store.waitingTimes(now: Fixture.epoch) == WaitingTimes())
   }
 
   @Test("a clock that is set back by a day delays a retry by its own wait, not by a day")
@@ -47,14 +47,19 @@ import TransferAPI
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
     try await fixture.settle(fixture.claim(id), .postpone, at: 0) { $0.retryDelay = .seconds(30) }
-    #expect(try await fixture.store.nextRetry(now: Fixture.at(0)) == Fixture.at(30))
-    let back = -86_400.0
-    #expect(try await fixture.store.nextRetry(now: Fixture.at(back)) == Fixture.at(back + 30))
-    // Looking again does not begin the wait again.
-    #expect(try await fixture.store.nextRetry(now: Fixture.at(back + 20)) == Fixture.at(back + 30))
     func candidates(_ seconds: Double) async throws -> Int {
       try await fixture.store.candidates(now: Fixture.at(seconds), excludingOrigins: [], limit: 9).count
     }
+    func nextRetry(_ seconds: Double) async throws -> Date? {
+      try await fixture.store.waitingTimes(now: Fixture.at(seconds)).nextRetry
+    }
+    #expect(try await nextRetry(0) == Fixture.at(30))
+    let back = -86_400.0
+    #expect(try await candidates(back) == 0)
+    #expect(try await nextRetry(back) == Fixture.at(back + 30))
+    // Looking again does not begin the wait again.
+    #expect(try await candidates(back + 20) == 0)
+    #expect(try await nextRetry(back + 20) == Fixture.at(back + 30))
     #expect(try await candidates(back + 29) == 0)
     #expect(try await candidates(back + 30) == 1)
   }
@@ -69,7 +74,8 @@ import TransferAPI
     }
     try await fixture.store.blockOrigin(
       "o", failures: 1, until: Date(timeIntervalSince1970: 1e300), at: Fixture.epoch)
-    _ = try await fixture.store.nextRetry(now: Fixture.at(-86_400))
+    _ = try await fixture.store.candidates(now: Fixture.at(-86_400), excludingOrigins: [], limit: 9)
+    _ = try await fixture.store.waitingTimes(now: Fixture.at(-86_400))
     #expect(try await fixture.record(record.job.id).job.state == .retrying)
   }
 
@@ -121,6 +127,10 @@ import TransferAPI
     ("origins", CandidateSelection.waitingOrigins),
     ("head of an origin", CandidateSelection.headOfOrigin),
     ("due retries", CandidateSelection.dueRetries),
+    ("next retry", Store.nextRetry),
+    ("jobs that run alone", Store.markedCandidates),
+    ("times of jobs that run alone", Store.markedTimes),
+    ("origins with jobs in the queue", Store.queuedOrigins),
     ("all", "SELECT \(JobRecord.columns) " + JobPageQuery(limit: 1).sql),
     ("state", "SELECT \(JobRecord.columns) " + JobPageQuery(state: .failed, limit: 1).sql),
     ("batch", "SELECT \(JobRecord.columns) " + JobPageQuery(batch: "b", limit: 1).sql),

@@ -74,7 +74,7 @@ import TransferAPI
       ids[2], address: AddressChange(url: "https://h/x", origin: "https://h:443"), at: Fixture.at(3))
     #expect(try await fixture.record(ids[2]).follows == ids[1])
     #expect(try await candidates(fixture) == [ids[0]])
-    #expect(try await fixture.store.nextRetry(now: Fixture.at(1000)) == nil)
+    #expect(try await fixture.store.waitingTimes(now: Fixture.at(-1000)).nextRetry == nil)
     _ = try await fixture.store.update(
       ids[1], address: AddressChange(url: "https://h/z", origin: "https://h:443"), at: Fixture.at(4))
     #expect(try await fixture.record(ids[2]).follows == ids[0])

@@ -60,6 +60,22 @@ import TransferAPI
       admission.pick(from: &none, load: .init(), capacity: { _ in .max }, lastProbes: ["a": JobID(7)]) == [JobID(1)])
   }
 
+  @Test("a job that must run alone begins once nothing runs, the first one of several")
+  func alone() {
+    let marked = [2, 5].map { Candidate(id: JobID($0), origin: "a", priority: 0) }
+    for (candidates, running, expected) in [
+      (marked, 0, JobID(2)), (marked, 1, nil), ([], 0, nil), (Array(marked.dropFirst()), 0, JobID(5)),
+    ] {
+      #expect(Admission.pickAlone(from: candidates, running: running) == expected)
+    }
+  }
+
+  @Test("it keeps the others waiting for ten minutes, longer with each further mark, and never for ever")
+  func trial() {
+    let minutes = [-1, 0, 2, 3, 4, 9, 1000, Int.max].map { Admission.trial(marks: $0) }
+    #expect(minutes == [600, 600, 600, 1200, 2400, 76_800, 76_800, 76_800].map { .seconds($0) })
+  }
+
   @Test("saturated origins are named")
   func saturated() {
     var load = Admission.Load()

@@ -14,7 +14,7 @@ import Testing
     #expect(governor.capacity(of: "a", now: now) == 0)
     #expect(governor.capacity(of: "b", now: now) == .max)
     #expect(governor.blocked(now: now) == ["a"])
-    #expect(governor.nextOpening(after: now) == now.addingTimeInterval(30))
+    #expect(governor.openings(after: now) == ["a": now.addingTimeInterval(30)])
     #expect(governor.capacity(of: "a", now: now.addingTimeInterval(31)) == .max)
   }
 
@@ -23,7 +23,7 @@ import Testing
     var governor = OriginGovernor(now: now)
     _ = governor.close("a", for: .seconds(60), now: now)
     _ = governor.close("a", for: .seconds(5), now: now)
-    #expect(governor.nextOpening(after: now) == now.addingTimeInterval(60))
+    #expect(governor.opening(of: "a", after: now) == now.addingTimeInterval(60))
     _ = governor.close("b", for: .seconds(1e9), now: now)
     #expect(governor.isBlocked("b", now: now.addingTimeInterval(86_399)))
     #expect(!governor.isBlocked("b", now: now.addingTimeInterval(86_401)))
@@ -77,7 +77,7 @@ import Testing
     governor.networkReturned(now: later)
     #expect(governor.capacity(of: "gone", now: later) == .max)
     #expect(governor.capacity(of: "asked", now: later) == 0)
-    #expect(governor.nextOpening(after: later) == later.addingTimeInterval(300))
+    #expect(governor.openings(after: later) == ["asked": later.addingTimeInterval(300)])
   }
 
   @Test("after a restart a block goes on, but no longer than it was meant to")
@@ -93,5 +93,34 @@ import Testing
     #expect(restored.isBlocked("a", now: before.addingTimeInterval(99)))
     #expect(!restored.isBlocked("a", now: before.addingTimeInterval(101)))
     #expect(!OriginGovernor(stored: [state], now: now.addingTimeInterval(200)).isBlocked("a", now: now))
+  }
+  @Test("an origin with two waits opens after the later one, and an open one does not open")
+  func openings() {
+    var governor = OriginGovernor(now: now)
+    for second in 0...60 { governor.failed("a", now: now.addingTimeInterval(Double(second))) }
+    let later = now.addingTimeInterval(61)
+    _ = governor.close("a", for: .seconds(5), now: later)
+    #expect(governor.opening(of: "a", after: later) == now.addingTimeInterval(60 + OriginGovernor.probeInterval))
+    _ = governor.close("a", for: .seconds(500), now: later)
+    #expect(governor.openings(after: later) == ["a": later.addingTimeInterval(500)])
+    #expect(governor.openings(after: later.addingTimeInterval(500)) == [:])
+    #expect(governor.opening(of: "b", after: later) == nil)
+  }
+
+  @Test("a clock that is set back by a day while the daemon runs prolongs no wait beyond its own length")
+  func clockSetBack() {
+    var governor = OriginGovernor(now: now)
+    for second in 0...60 { governor.failed("gone", now: now.addingTimeInterval(Double(second))) }
+    let later = now.addingTimeInterval(61)
+    _ = governor.close("asked", for: .seconds(300), now: later)
+    governor.noticeClock(later)
+    #expect(governor.opening(of: "asked", after: later) == later.addingTimeInterval(300))
+    let back = later.addingTimeInterval(-86_400)
+    governor.noticeClock(back)
+    #expect(governor.opening(of: "asked", after: back) == back.addingTimeInterval(300))
+    #expect(governor.opening(of: "gone", after: back) == back.addingTimeInterval(OriginGovernor.probeInterval))
+    // Looking again does not begin the wait again.
+    governor.noticeClock(back.addingTimeInterval(100))
+    #expect(governor.opening(of: "asked", after: back.addingTimeInterval(100)) == back.addingTimeInterval(300))
   }
 }

@@ -54,3 +54,24 @@ int linux_timer(void);
 
 /// Lets the timer expire once, when the clock shows so many nanoseconds; at once if it does already.
 void linux_timer_set(int timer, uint64_t nanoseconds);
+
+// MARK: Crash marks
+
+/// Bytes of a mark, and of the name of a run within it: hexadecimal digits.
+enum { LINUX_CRASH_MARK_SIZE = 64, LINUX_CRASH_RUN_SIZE = 16 };
+
+/// From now on a fatal signal that this process raises itself (SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV) leaves a mark
+/// at the start of this file, which stays open, and then does what it did before. One that another process sends, or that a
+/// child raises before execve(2), leaves none. -1 and errno where it cannot be arranged.
+int linux_crash_mark_arm(int descriptor, const char *run);
+
+/// Writes the mark that such a signal leaves, and syncs it: `transferd crash RUN signal NN`, blanks, a line end.
+/// Async-signal-safe; -1 and errno where it fails.
+int linux_crash_mark_write(int descriptor, const char *run, int signal);
+
+/// Writes blanks over a mark, and syncs them: the file keeps its room on the disk. -1 and errno where it fails.
+int linux_crash_mark_clear(int descriptor);
+
+/// Gives the calling thread an alternate signal stack (sigaltstack(2)), unless it has one, so that the end of its stack leaves a
+/// mark, too. It is freed with the thread. -1 and errno where there is no memory.
+int linux_prepare_signal_stack(void);

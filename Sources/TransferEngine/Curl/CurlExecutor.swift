@@ -82,6 +82,7 @@ final class CurlExecutor: SerialExecutor {
   private func run() {
     thread.withLock { $0 = pthread_self() }
     linux_name_thread("transfer-loop")
+    linux_prepare_signal_stack()
     blockSIGPIPE()
     guard let turn = turn.withLock({ $0 }) else { return }
     let executor = asUnownedSerialExecutor()

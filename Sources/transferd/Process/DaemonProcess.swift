@@ -39,6 +39,8 @@ struct DaemonProcess: Sendable {
 
     try StateDirectory.prepare(state, mustBePrivate: true)
     let lock = try SingleInstance(directory: state)
+    let crashes = try CrashMarkFile(directory: state)
+    try crashes.arm()
     LogFile.current.withLock { $0 = LogFile(path: state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
@@ -47,7 +49,10 @@ struct DaemonProcess: Sendable {
         "secrets of removed jobs may still stand in the database's unused space: it could not be written anew",
         metadata: ["reason": "\(reason)"])
     }
-    try await Recovery.perform(in: store, logger: logger, now: Date())
+    try await Recovery.perform(
+      in: store, mark: crashes.previous, hooks: configuration.limits.hooks, logger: logger, now: Date())
+    // The rows are durable. A mark that stays is not counted again: the store knows its run.
+    do { try crashes.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
 
     var sessionConfiguration = SessionConfiguration()
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
@@ -66,6 +71,7 @@ struct DaemonProcess: Sendable {
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
       aftermath: aftermath)
     try await scheduler.readLines()
+    try await scheduler.readCrashMarks()
 
     let signals = signals.listen()
     let (stops, stopping) = AsyncStream<String>.makeStream()

@@ -50,6 +50,19 @@ struct Admission: Equatable, Sendable {
     return picked.map(\.id)
   }
 
+  /// The job that begins although it must run alone: the first one, once nothing runs. To be asked only when no other job can
+  /// begin now. Others may be waiting all the same, for their time or for their server: they keep no job from running alone.
+  /// - Parameter running: attempts under way, those that only verify and name their files included.
+  static func pickAlone(from candidates: [Candidate], running: Int) -> JobID? {
+    running == 0 ? candidates.first?.id : nil
+  }
+
+  /// How long a job keeps all others waiting while it runs alone: 10 minutes, and twice as long for each further mark. A large
+  /// file must not stop everything for hours, and a job that crashes the daemon late does so ever more rarely.
+  static func trial(marks: Int) -> Duration {
+    .seconds(600 << min(max(0, marks - JobRecord.marksToRunAlone), 7))
+  }
+
   /// Origins that can take no more.
   func saturated(_ load: Load, capacity: (String) -> Int) -> Set<String> {
     Set(load.perOrigin.filter { $0.value >= min(maxPerOrigin, capacity($0.key)) }.keys)

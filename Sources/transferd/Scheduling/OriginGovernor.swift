@@ -13,6 +13,8 @@ struct OriginGovernor: Sendable {
     var failingSince: Date?
     /// It asked to be left alone until then.
     var blockedUntil: Date?
+    /// For how long, when it asked last.
+    var blockLength: TimeInterval?
     /// It is gone; the next look at it.
     var probeAt: Date?
     /// The job whose connection failed last.
@@ -36,7 +38,8 @@ struct OriginGovernor: Sendable {
       let length = until.timeIntervalSince(state.updatedAt)
       let left = min(until.timeIntervalSince(now), length, Self.maximumBlock)
       guard left > 0 else { continue }
-      origins[state.name] = Origin(failures: state.failures, blockedUntil: now.addingTimeInterval(left))
+      origins[state.name] = Origin(
+        failures: state.failures, blockedUntil: now.addingTimeInterval(left), blockLength: left)
     }
   }
 
@@ -60,9 +63,25 @@ struct OriginGovernor: Sendable {
     origins.compactMapValues { isGone($0, now: now) ? $0.lastProbe : nil }
   }
 
-  /// When the next closed origin opens.
-  func nextOpening(after now: Date) -> Date? {
-    origins.values.flatMap { [$0.blockedUntil, $0.probeAt] }.compactMap { $0 }.filter { $0 > now }.min()
+  /// When each closed origin opens.
+  func openings(after now: Date) -> [String: Date] { origins.compactMapValues { $0.opening(after: now) } }
+
+  /// When this origin opens; `nil` where it is open.
+  func opening(of name: String, after now: Date) -> Date? { origins[name]?.opening(after: now) }
+
+  /// A clock that was set back does not prolong a wait beyond its own length.
+  mutating func noticeClock(_ now: Date) {
+    for (name, origin) in origins {
+      var origin = origin
+      if let until = origin.blockedUntil, let length = origin.blockLength, until.timeIntervalSince(now) > length {
+        origin.blockedUntil = now.addingTimeInterval(length)
+      }
+      if let probe = origin.probeAt, probe.timeIntervalSince(now) > Self.probeInterval {
+        origin.probeAt = now.addingTimeInterval(Self.probeInterval)
+      }
+      if let since = origin.failingSince, since > now { origin.failingSince = now }
+      if origin != origins[name] { origins[name] = origin }
+    }
   }
 
   private func isGone(_ origin: Origin, now: Date) -> Bool {
@@ -89,7 +108,9 @@ struct OriginGovernor: Sendable {
   mutating func close(_ name: String, for delay: Duration, now: Date) -> Origin {
     var origin = origins[name] ?? Origin()
     let until = now.addingTimeInterval(min(delay.seconds, Self.maximumBlock))
-    origin.blockedUntil = max(origin.blockedUntil ?? until, until)
+    let latest = max(origin.blockedUntil ?? until, until)
+    origin.blockedUntil = latest
+    origin.blockLength = latest.timeIntervalSince(now)
     origins[name] = origin
     return origin
   }
@@ -100,6 +121,7 @@ struct OriginGovernor: Sendable {
     guard var origin = origins[name] else { return nil }
     let hadAsked = origin.blockedUntil.map { $0 > now } ?? false
     origin.blockedUntil = nil
+    origin.blockLength = nil
     origin.probeAt = nil
     origins[name] = origin.failures > 0 ? origin : nil
     return hadAsked ? origin : nil
@@ -117,7 +139,11 @@ struct OriginGovernor: Sendable {
 }
 
 extension OriginGovernor.Origin {
-  func isClosed(now: Date) -> Bool {
-    [blockedUntil, probeAt].contains { $0.map { $0 > now } ?? false }
+  func isClosed(now: Date) -> Bool { opening(after: now) != nil }
+
+  /// The later of its two waits; `nil` where both are over.
+  func opening(after now: Date) -> Date? {
+    let opening = max(blockedUntil ?? .distantPast, probeAt ?? .distantPast)
+    return opening > now ? opening : nil
   }
 }

@@ -6,21 +6,78 @@ import TransferEngine
 
 extension Recovery {
   /// Sets right what was running when the daemon ended. Before anything else happens in this run.
-  static func perform(in store: Store, logger: Logger, now: Date) async throws {
+  /// - Parameter mark: what the run before left; `nil` where it did not crash.
+  static func perform(
+    in store: Store, mark: CrashMark? = nil, hooks: HookConfiguration = .init(), logger: Logger, now: Date
+  ) async throws {
+    var crash: Crash?
+    if let mark {
+      let counted = try await store.countCrash(ofRun: mark.run)
+      // A mark that could not be cleared is not of the last run.
+      if !counted.isOver {
+        logger.error(
+          "the daemon crashed", metadata: ["signal": "\(mark.signalName)", "runningJobs": "\(counted.jobs)"])
+        crash = Crash(mark: mark, isAlone: counted.jobs == 1)
+      }
+    }
     for record in try await store.running() {
-      let path = record.spec.destination
-      let found =
-        record.job.kind == .upload
-        ? Recovery(crashes: record.crashes)
-        : Recovery(
-          finishing: record.finishing,
-          atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
-          atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
-      let settlement = settlement(found, record)
+      var settlement = settlement(record, crash)
+      settlement.aftermath.wantsHook = hooks.wantsHook(after: settlement.event)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
         "job recovered", metadata: ["job": "\(record.job.id)", "event": "\(settlement.event.rawValue)"])
     }
+    if let crash { try await store.endCrash(ofRun: crash.mark.run) }
+  }
+
+  /// A mark that was counted.
+  private struct Crash {
+    let mark: CrashMark
+    /// One job ran.
+    let isAlone: Bool
+  }
+
+  private static func settlement(_ record: JobRecord, _ crash: Crash?) -> Settlement {
+    let verdict = CrashVerdict(
+      marks: record.crashMarks, isMarked: crash != nil, isAlone: crash?.isAlone ?? false)
+    var settlement: Settlement
+    switch verdict {
+    case .goOn: settlement = Self.settlement(found(of: record), record)
+    case .goOnUnseen: settlement = cutOff(record)
+    case .fail:
+      settlement = cutOff(record)
+      settlement.event = .fail
+    }
+    guard let crash, settlement.event != .complete else { return settlement }
+    settlement.isMarked = true
+    settlement.reason = CrashVerdict.reason(crash.mark, marks: record.crashMarks)
+    guard verdict == .fail else { return settlement }
+    let message = CrashVerdict.message(crash.mark, marks: record.crashMarks)
+    settlement.failure = JobFailure(code: .internal, message: message, transient: false)
+    settlement.attempt.error = settlement.failure
+    settlement.reason = message
+    return settlement
+  }
+
+  /// What the disk says of it.
+  private static func found(of record: JobRecord) -> Recovery {
+    guard record.job.kind == .download else { return Recovery(crashes: record.crashes) }
+    let path = record.spec.destination
+    return Recovery(
+      finishing: record.finishing,
+      atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
+      atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+  }
+
+  /// An attempt that was cut off with the daemon.
+  private static func cutOff(_ record: JobRecord) -> Settlement {
+    var settlement = Settlement(
+      id: record.job.id, fence: record.fence, event: .requeue, bytesDone: record.job.bytesDone,
+      bytesTotal: record.job.bytesTotal)
+    settlement.attempt.outcome = .interrupted
+    settlement.attempt.isEndUnknown = true
+    settlement.crashed = true
+    return settlement
   }
 
   /// Within one boot the part file tells how far the job came. One that came further is no job that ends daemons.
@@ -49,11 +106,8 @@ extension Recovery {
   }
 
   private static func settlement(_ found: Recovery, _ record: JobRecord) -> Settlement {
-    var settlement = Settlement(
-      id: record.job.id, fence: record.fence, event: .requeue, bytesDone: record.job.bytesDone,
-      bytesTotal: record.job.bytesTotal)
-    settlement.attempt.outcome = .interrupted
-    settlement.attempt.isEndUnknown = true
+    var settlement = cutOff(record)
+    settlement.crashed = false
     switch found {
     case .requeue:
       settlement.reason = "the daemon ended unexpectedly"

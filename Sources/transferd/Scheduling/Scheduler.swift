@@ -53,15 +53,19 @@ actor Scheduler {
   var isWindowStale = true
   /// The origins beside which nothing is waiting, as last seen.
   private var barren: Set<String>?
+  /// There may be jobs that must run alone.
+  var mayRunAlone = false
+  /// The one that does.
+  var alone: Alone?
   /// Attempts that are over and not yet settled.
   private var ended: [Ended] = []
   private var isTurning = false
   private var mustTurnAgain = false
   private var turnWaiters: [CheckedContinuation<Void, Never>] = []
   private(set) var isStopping = false
-  private var alarm: Task<Void, Never>?
-  private var alarmTime: Date?
-  private var sampler: Task<Void, Never>?
+  var alarm: Task<Void, Never>?
+  var alarmTime: ContinuousClock.Instant?
+  var sampler: Task<Void, Never>?
 
   /// Candidates kept in memory: the active window. A longer queue costs nothing.
   static let windowSize = 512
@@ -140,11 +144,19 @@ actor Scheduler {
     return true
   }
 
-  /// The waiting jobs that the free slots are for.
+  /// The waiting jobs that begin now.
   private func pick() async throws -> [JobID] {
+    guard alone == nil else { return [] }
+    let picked = try await pickTogether()
+    return picked.isEmpty ? try await pickAlone() : picked
+  }
+
+  /// The waiting jobs that the free slots are for.
+  private func pickTogether() async throws -> [JobID] {
     let now = Date()
     guard !isStopping, load.total < limits.admission.maxActive, active.count - load.total < limits.maximumFinishing
     else { return [] }
+    governor.noticeClock(now)
     let capacity = { [governor] name in governor.capacity(of: name, now: now) }
     let probes = governor.lastProbes(now: now)
     // What is new may come before what the window holds.
@@ -154,14 +166,15 @@ actor Scheduler {
       : limits.admission.pick(
         from: &window, load: load, capacity: capacity, lastProbes: probes)
     if picked.isEmpty {
-      let excluded = limits.admission.saturated(load, capacity: capacity).union(governor.blocked(now: now))
+      let openings = governor.openings(after: now)
+      let excluded = limits.admission.saturated(load, capacity: capacity).union(openings.keys)
       guard isWindowStale || barren != excluded else { return [] }
       if isWindowStale { window = CandidateWindow() }
       isWindowStale = false
       let found = try await store.candidates(now: now, excludingOrigins: excluded, limit: Self.windowSize)
       barren = found.isEmpty ? excluded : nil
       window.add(found)
-      try await planAlarm()
+      try await planAlarm(now: now, excludingOrigins: excluded, openings: openings)
       picked = limits.admission.pick(
         from: &window, load: load, capacity: capacity, lastProbes: probes)
     }
@@ -178,6 +191,7 @@ actor Scheduler {
     let id = record.job.id
     var entry = Active(record: record)
     load.add(record.spec.origin)
+    if record.runsAlone { beginAlone(record) }
     do throws(TransferError) {
       let request = try runner.request(for: record, timeouts: limits.timeouts) { [weak self] in
         await self?.didFinishTransfer(id, fence: record.fence)
@@ -230,8 +244,13 @@ actor Scheduler {
     didSettle(settlement, record)
     log(settlement, record)
     board.remove(id)
+    if alone?.job == id { alone = nil }
     for waiter in active.removeValue(forKey: id)?.waiters ?? [] { waiter.resume() }
-    if settlement.event == .postpone { setAlarm(settlement.retryAt ?? Date()) }
+    if settlement.event == .postpone {
+      let now = Date()
+      let opening = governor.opening(of: record.spec.origin, after: now)
+      setAlarm(NextLook.time(ofRetryAt: settlement.retryAt ?? now, opening: opening))
+    }
   }
 
   /// Keeps the books of the origin, and lets its wish decide when the job is tried again.
@@ -347,53 +366,5 @@ actor Scheduler {
       for id in active.keys { stop(id, .shutdown) }
       await waitUntilIdle(id)
     }
-  }
-
-  // MARK: Time
-
-  private func planAlarm() async throws {
-    let now = Date()
-    let times = [try await store.nextRetry(now: now), governor.nextOpening(after: now)].compactMap { $0 }
-    if let next = times.min() { setAlarm(next) }
-  }
-
-  /// Looks for due jobs at that time, or earlier if an earlier alarm is set already.
-  private func setAlarm(_ time: Date) {
-    guard !isStopping else { return }
-    if let set = alarmTime, set <= time { return }
-    alarm?.cancel()
-    alarmTime = time
-    // The monotonic clock, suspended time included: a wall clock that jumps neither hurries nor holds it.
-    let delay = max(0, time.timeIntervalSinceNow)
-    alarm = Task {
-      do {
-        try await Task.pause(for: .seconds(delay))
-      } catch { return }
-      self.alarmTime = nil
-      await self.wake()
-    }
-  }
-
-  /// Measures while jobs run; an idle daemon does not wake up.
-  private func startSampling() {
-    guard sampler == nil, !isStopping else { return }
-    let board = board
-    sampler = Task {
-      while !Task.isCancelled, !board.isEmpty {
-        board.sample()
-        try? await Task.pause(for: .milliseconds(500))
-      }
-      self.sampler = nil
-      if !board.isEmpty { return self.startSampling() }
-      try? await Task.pause(for: .seconds(2))
-      self.rest()
-    }
-  }
-
-  /// What the start, or ten thousand jobs, needed, an idle daemon does not.
-  func rest() {
-    guard board.isEmpty, sampler == nil, !isStopping else { return }
-    store.releaseMemory()
-    linux_return_memory()
   }
 }

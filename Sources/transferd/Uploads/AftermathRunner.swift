@@ -9,21 +9,14 @@ import TransferEngine
 /// Does what remains when jobs have ended: files deleted or moved, commands told, uploads taken back from servers. What is to
 /// be done stands in the store, and is done again after a crash until the store knows that it is done.
 actor AftermathRunner {
-  private enum Work: CaseIterable {
-    case fileActions, hooks, abandonments
-  }
-
   let store: Store
   let runner: JobRunner
   let logger: Logger
   var hooks: HookConfiguration
   private var isStarted = false
-  private var running: Set<Work> = []
-  private var again: Set<Work> = []
+  private var timetable = AftermathTimetable()
+  private var again: Set<AftermathWork> = []
   private var alarm: Task<Void, Never>?
-
-  /// After an error of the store.
-  private static let patience = Duration.seconds(10)
 
   init(store: Store, runner: JobRunner, hooks: HookConfiguration, logger: Logger) {
     self.store = store
@@ -43,8 +36,8 @@ actor AftermathRunner {
   /// There may be something to do.
   func wake() {
     guard isStarted else { return }
-    for work in Work.allCases {
-      guard running.insert(work).inserted else {
+    for work in AftermathWork.allCases {
+      guard timetable.begin(work) else {
         again.insert(work)
         continue
       }
@@ -52,8 +45,8 @@ actor AftermathRunner {
     }
   }
 
-  private func run(_ work: Work) async {
-    var mustWait = false
+  private func run(_ work: AftermathWork) async {
+    var isRefused = false
     repeat {
       again.remove(work)
       do {
@@ -66,23 +59,21 @@ actor AftermathRunner {
         break
       } catch {
         logger.error("cannot finish what jobs left to do", metadata: ["error": "\(error)"])
-        mustWait = true
+        isRefused = true
       }
-    } while again.contains(work) && !mustWait
-    running.remove(work)
-    await plan(mustWait: mustWait)
+    } while again.contains(work) && !isRefused
+    timetable.end(work, isRefused: isRefused, now: .now)
+    await plan()
   }
 
   /// Wakes up when something that was put off is due.
-  private func plan(mustWait: Bool) async {
-    var delay: Duration? = mustWait ? Self.patience : nil
-    if let next = try? await store.nextAftermath() {
-      let wait = Duration.seconds(max(0.01, next.timeIntervalSinceNow))
-      delay = min(delay ?? wait, wait)
-    }
+  private func plan() async {
+    var due: [AftermathWork: Date] = [:]
+    due[.fileActions] = try? await store.nextFileAction()
+    due[.abandonments] = try? await store.nextAbandonment()
     alarm?.cancel()
     alarm = nil
-    guard let delay else { return }
+    guard let delay = timetable.delay(due: due, time: Date(), now: .now) else { return }
     alarm = Task {
       do { try await Task.pause(for: delay) } catch { return }
       self.wake()
