@@ -27,6 +27,13 @@ import TransferAPI
     Issue.record("still there: \(found.prefix(5)), \(found.count) of \(texts.count)")
   }
 
+  /// Another program that reads, as a backup does.
+  private static func reader(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.allowsUnsafeTransactions = true
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
   private static func upload(_ n: Int) -> JobSpec {
     var spec = JobSpec(
       owner: 1000, uploading: "/a/\(n)", to: "https://example.org/\(n)?token=querysecret\(n)x&plain=1",
@@ -192,8 +199,7 @@ import TransferAPI
   func reader() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
-    // Another process's read transaction, as a backup makes it.
-    let queue = try DatabaseQueue(path: fixture.file)
+    let queue = try Self.reader(fixture.file)
     try queue.inDatabase { db in
       try db.execute(sql: "BEGIN")
       _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM job")
@@ -244,8 +250,8 @@ import TransferAPI
         try db.execute(sql: "CREATE TABLE \(table) (value TEXT)")
         let secret = table + "remains" + String(repeating: "x", count: table == "large" ? 20_000 : 10)
         for _ in 0..<3 { try db.execute(sql: "INSERT INTO \(table) VALUES (?)", arguments: [secret]) }
-        try db.execute(sql: "DROP TABLE \(table)")
       }
+      try db.execute(sql: "DROP TABLE small; DROP TABLE large")
       _ = try db.checkpoint(.truncate)
     }
     try queue.close()
@@ -298,7 +304,7 @@ import TransferAPI
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
     // A reader keeps the bytes in the WAL; then the files are as a kill leaves them.
-    let queue = try DatabaseQueue(path: fixture.file)
+    let queue = try Self.reader(fixture.file)
     try queue.inDatabase { db in
       try db.execute(sql: "BEGIN")
       _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM job")

@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("headers from files and descriptors", .timeLimit(.minutes(5))) struct HeaderFileTests {
+  @Test("no word of the command holds the secret, and the server gets it", arguments: ["file", "input", "descriptor"])
+  func sent(_ way: String) async throws {
+    let server = try LoopbackServer { _ in .response(200, text: "x") }
+    let daemon = try await Daemon()
+    let path = try daemon.directory.file("headers", text: "Authorization: Bearer topsecret\nX-Two: 2\n")
+    let ctl = try BuiltPrograms.path("transferctl")
+    let options =
+      switch way {
+      case "file": "--header @\(path)"
+      case "input": "--header @- <\(path)"
+      default: "--header-fd 7 7<\(path)"
+      }
+    let command =
+      "exec \(ctl) add \(server.url("/a")) -d \(daemon.downloads) --wait --socket \(daemon.socketPath) \(options)"
+    #expect(!command.contains("topsecret"))
+    let result = try await Launch("/bin/sh", ["-c", command], directory: daemon.directory.path).run()
+    #expect(result.status == 0, "\(result.stderr)")
+    let headers = try #require(server.requests.first?.headers)
+    #expect(headers["Authorization"] == "Bearer topsecret")
+    #expect(headers["X-Two"] == "2")
+    // Neither shown nor, when the job goes, kept.
+    let id = result.lines.first ?? ""
+    #expect(!(try await daemon.ctl("show", id).stdout.contains("topsecret")))
+    #expect(try await daemon.ctl("remove", id).status == 0)
+    let state = daemon.stateDirectory
+    let deadline = ContinuousClock.now + .seconds(60)
+    var found = ["?"]
+    while !found.isEmpty, ContinuousClock.now < deadline {
+      found = try FileManager.default.subpathsOfDirectory(atPath: state).filter { name in
+        (try? Data(contentsOf: URL(fileURLWithPath: state + "/" + name)))?.firstRange(of: Data("topsecret".utf8)) != nil
+      }
+      if !found.isEmpty { try await Task.sleep(for: .milliseconds(100)) }
+    }
+    #expect(found.isEmpty)
+  }
+
+  @Test("what cannot be read adds nothing, and says why")
+  func refused() async throws {
+    let daemon = try await Daemon()
+    for (words, message) in [
+      (["--header", "@/nonexistent/headers"], "cannot read headers from /nonexistent/headers"),
+      (["--header-fd", "77"], "descriptor 77: it is not open"),
+    ] {
+      let result = try await daemon.ctlLaunch(["add", "http://127.0.0.1:9/a", "-d", daemon.downloads] + words).run()
+      #expect(result.status == 64, "\(result.stderr)")
+      #expect(result.stderr.contains(message), "\(result.stderr)")
+    }
+    #expect(try await daemon.ctl("status", "--format", "name").stdout.isEmpty)
+  }
+}
