@@ -32,7 +32,12 @@ extension DatabaseFile {
       unlink(draft)
       throw error
     }
-    guard Status(path: path + "-wal")?.size ?? 0 == 0 else { throw StoreError.io("\(path)-wal did not become empty") }
+    // The last connection takes these files away. A program that still has them open would use them with the old file, and
+    // we with the new one.
+    guard Status(path: path + "-wal") == nil, Status(path: path + "-shm") == nil else {
+      unlink(draft)
+      throw StoreError.io("another program has \(path) open")
+    }
     try putInPlace(draft, descriptor)
   }
 

@@ -41,13 +41,14 @@ public final class Store: Sendable {
     }
     rewriteFailure = try file.prepare(storeID: randomToken(), now: now)
     path = file.path
+    let isScrubbed: Bool
     do {
       pool = try DatabasePool(path: path, configuration: DatabaseFile.configuration)
       // GRDB asks for NORMAL while opening, which may lose commits in a power cut.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       try Migrations.migrator(owner: owner).migrate(pool)
       // What was erased before a crash is still in the WAL.
-      try pool.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
+      isScrubbed = (try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }) != nil
       guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
         throw StoreError.damaged(path: path, reason: "it has lost its own name")
       }
@@ -58,6 +59,7 @@ public final class Store: Sendable {
       throw StoreError(error, path: file.path)
     }
     queue = WriteQueue(pool: pool, onEvents: onEvents)
+    if !isScrubbed { queue.planScrub() }
   }
 
   /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw

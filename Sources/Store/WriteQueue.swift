@@ -175,7 +175,7 @@ final class WriteQueue: Sendable {
   // MARK: Scrubbing
 
   /// Has the WAL emptied: one checkpoint for all that was erased meanwhile, and not before the callers were answered.
-  private func planScrub() {
+  func planScrub() {
     let delay = state.withLock { state -> Duration? in
       guard state.nextScrub == nil else { return nil }
       let next = max(.now, state.lastScrub.map { $0 + Self.scrubInterval } ?? .now)

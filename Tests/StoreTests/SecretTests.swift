@@ -131,7 +131,9 @@ import TransferAPI
     let text = String(decoding: data, as: UTF8.self)
     let left = gone.filter { text.contains("wordsecret\($0)x") || text.contains("querysecret\($0)x") }
     #expect(left.isEmpty, "\(left.count) of \(gone.count)")
-    for job in live { #expect(text.contains("wordsecret\(job.n)x")) }
+    let again = try Store(directory: fixture.directory, now: Fixture.epoch) { _ in }
+    for job in live { #expect(try await again.job(job.id)?.spec.credentials?.password == "wordsecret\(job.n)x") }
+    await again.close()
   }
 
   @Test("another URL takes the old one's secrets away")
@@ -296,6 +298,21 @@ import TransferAPI
     let fixture = try Fixture(directory: directory)
     #expect(fixture.store.rewriteFailure == nil)
     #expect(try Self.files(directory, holding: "largeremains").isEmpty)
+    #expect(try await fixture.store.counts().total == 6)
+  }
+
+  @Test("a file that another program has open is not replaced")
+  func inUse() async throws {
+    let directory = try await Self.oldDatabase()
+    let queue = try Self.reader(directory + "/transferd.db")
+    _ = try queue.inDatabase { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM job") }
+    let store = try Store(directory: directory, now: Fixture.epoch) { _ in }
+    #expect(store.rewriteFailure?.contains("another program") == true, "\(store.rewriteFailure ?? "")")
+    #expect(try await store.counts().total == 6)
+    await store.close()
+    try queue.close()
+    let fixture = try Fixture(directory: directory)
+    #expect(fixture.store.rewriteFailure == nil)
     #expect(try await fixture.store.counts().total == 6)
   }
 
