@@ -11,6 +11,11 @@ import Testing
     timetable.delay(due: due.mapValues(time.addingTimeInterval), time: time, now: now)
   }
 
+  private func expectBegin(_ work: AftermathWork, _ expected: Bool, _ timetable: inout AftermathTimetable) {
+    let isBegun = timetable.begin(work)
+    #expect(isBegun == expected)
+  }
+
   @Test("what was put off is waited for, at most an hour, and what is due is tried at once")
   func delays() {
     let timetable = AftermathTimetable()
@@ -23,8 +28,8 @@ import Testing
   @Test("what is due and under way is not looked for by the clock")
   func running() {
     var timetable = AftermathTimetable()
-    #expect(timetable.begin(.abandonments))
-    #expect(!timetable.begin(.abandonments))
+    expectBegin(.abandonments, true, &timetable)
+    expectBegin(.abandonments, false, &timetable)
     #expect(delay(timetable, [.abandonments: -60]) == nil)
     #expect(delay(timetable, [.abandonments: -60, .fileActions: 3]) == .seconds(3))
     timetable.end(.abandonments, isRefused: false, now: now)
@@ -34,16 +39,16 @@ import Testing
   @Test("what the store refused is due, and is tried again after a while all the same")
   func refused() {
     var timetable = AftermathTimetable()
-    #expect(timetable.begin(.fileActions))
+    expectBegin(.fileActions, true, &timetable)
     timetable.end(.fileActions, isRefused: true, now: now)
     #expect(delay(timetable, [.fileActions: -60]) == AftermathTimetable.patience)
     #expect(delay(timetable, [.fileActions: -60, .abandonments: 2]) == .seconds(2))
     // Hooks have no time of their own.
     var hooks = AftermathTimetable()
-    #expect(hooks.begin(.hooks))
+    expectBegin(.hooks, true, &hooks)
     hooks.end(.hooks, isRefused: true, now: now)
     #expect(delay(hooks, [:]) == AftermathTimetable.patience)
-    #expect(hooks.begin(.hooks))
+    expectBegin(.hooks, true, &hooks)
     hooks.end(.hooks, isRefused: false, now: now)
     #expect(delay(hooks, [:]) == nil)
   }

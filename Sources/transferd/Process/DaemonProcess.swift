@@ -39,8 +39,7 @@ struct DaemonProcess: Sendable {
 
     try StateDirectory.prepare(state, mustBePrivate: true)
     let lock = try SingleInstance(directory: state)
-    let crashes = try CrashMarkFile(directory: state)
-    try crashes.arm()
+    let crashes = Self.crashMarks(in: state, logger)
     LogFile.current.withLock { $0 = LogFile(path: state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
@@ -50,9 +49,9 @@ struct DaemonProcess: Sendable {
         metadata: ["reason": "\(reason)"])
     }
     try await Recovery.perform(
-      in: store, mark: crashes.previous, hooks: configuration.limits.hooks, logger: logger, now: Date())
+      in: store, mark: crashes?.previous, hooks: configuration.limits.hooks, logger: logger, now: Date())
     // The rows are durable. A mark that stays is not counted again: the store knows its run.
-    do { try crashes.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
+    do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
 
     var sessionConfiguration = SessionConfiguration()
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
@@ -158,6 +157,18 @@ struct DaemonProcess: Sendable {
         usleep(UInt32(DaemonProcess.stopLimit * 1_000_000))
         _exit(0)
       }, nil)
+  }
+
+  /// From here on a crash leaves a mark. `nil` where it cannot: jobs matter more than marks.
+  private static func crashMarks(in directory: String, _ logger: Logger) -> CrashMarkFile? {
+    do {
+      let file = try CrashMarkFile(directory: directory)
+      try file.arm()
+      return file
+    } catch {
+      logger.warning("crashes of the daemon will not be counted", metadata: ["error": "\(error)"])
+      return nil
+    }
   }
 
   private static func bounded(
