@@ -39,6 +39,23 @@ import Testing
     #expect(found.isEmpty)
   }
 
+  @Test("another URL may stand in a file, or come by standard input")
+  func url() async throws {
+    let daemon = try await Daemon()
+    let added = try await daemon.ctlLaunch(["add", "http://127.0.0.1:9/a", "-d", daemon.downloads, "--paused"]).run()
+    let id = added.lines.first ?? ""
+    let path = try daemon.directory.file("url", text: "http://127.0.0.1:9/b?token=topsecret\n")
+    #expect(try await daemon.ctl("set", id, "--url", "@\(path)").status == 0)
+    #expect(try await daemon.ctl("show", id, "--format", "json").stdout.contains("127.0.0.1:9/b?token=***"))
+    var launch = try daemon.ctlLaunch(["set", id, "--url", "@-"])
+    launch.input = Data("http://127.0.0.1:9/c\n".utf8)
+    #expect(try await launch.run().status == 0)
+    launch.input = Data("http://127.0.0.1:9/c\nhttp://127.0.0.1:9/d\n".utf8)
+    let two = try await launch.run()
+    #expect(two.status == 64 && two.stderr.contains("must hold one line"))
+    #expect(try await daemon.ctl("set", id, "--url", "@/nonexistent").status == 64)
+  }
+
   @Test("what cannot be read adds nothing, and says why")
   func refused() async throws {
     let daemon = try await Daemon()

@@ -17,13 +17,15 @@ struct SetCommand: AsyncParsableCommand {
   var limitRate: String?
 
   @Option(
-    help: ArgumentHelp("Another address of the same file; the bytes on disk are kept.", valueName: "url"))
+    help: ArgumentHelp(
+      "Another address of the same file, or @FILE that holds it (@- for standard input); the bytes on disk are kept.",
+      valueName: "url"))
   var url: String?
 
-  func validate() throws { _ = try change() }
+  func validate() throws { _ = try change(readingFile: false) }
 
   func run() async throws {
-    let change = try change()
+    let change = try change(readingFile: true)
     let client = try await daemon.open()
     var failure: ExitStatus?
     var changed = 0
@@ -47,13 +49,16 @@ struct SetCommand: AsyncParsableCommand {
     if let failure { throw CommandFailure(failure) }
   }
 
-  private func change() throws -> JobChange {
+  /// - Parameter readingFile: whether the URL is read from the file that holds it.
+  private func change(readingFile: Bool) throws -> JobChange {
     guard priority != nil || limitRate != nil || url != nil else {
       throw ValidationError("Say what to change: --priority, --limit-rate or --url.")
     }
-    if let url {
+    var url = url
+    if let text = url {
       guard ids.count == 1 else { throw ValidationError("--url is for one job.") }
-      try validated { try Syntax.check(url: url) }
+      if text.hasPrefix("@") { url = readingFile ? try Self.line(of: String(text.dropFirst())) : nil }
+      if let url { try validated { try Syntax.check(url: url) } }
     }
     var rate: Int64?
     if let limitRate {
@@ -63,5 +68,15 @@ struct SetCommand: AsyncParsableCommand {
       }
     }
     return JobChange(priority: priority, limitRate: rate, url: url)
+  }
+
+  /// The one line of a file: a URL whose query is a secret need not stand on the command line.
+  private static func line(of path: String) throws -> String {
+    let name = path == "-" ? "standard input" : path
+    let lines = try InputFile.read(path).split { $0 == 10 || $0 == 13 }
+    guard lines.count == 1, let url = String(validating: lines[0], as: UTF8.self) else {
+      throw CommandFailure(.usage, "\(name) must hold one line, the URL")
+    }
+    return url
   }
 }
