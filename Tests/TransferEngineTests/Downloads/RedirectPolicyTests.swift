@@ -23,6 +23,15 @@ import Testing
     if case .connection(.addressRefused)? = error { error?.isTransient == false } else { false }
   }
 
+  /// A download into a directory that is there until it has ended.
+  private static func download(_ request: TransferRequest, _ session: Session = Session()) async throws -> FileResponse
+  {
+    let room = try DownloadRoom(session)
+    let response = try await room.download(request).response()
+    #expect(try room.names() == (response.isSuccess ? [DownloadRoom.name] : []))
+    return response
+  }
+
   @Test("under `public` no redirect leads to this machine, and nothing is sent there", arguments: ["", "localhost"])
   func publicOnly(_ host: String) async throws {
     let target = try LoopbackServer(Self.file)
@@ -54,10 +63,10 @@ import Testing
       "/here": Self.file,
     ])
     let session = Self.session(.sameOrigin)
-    let away = try await DownloadRoom(session).download(server, "/away").response()
+    let away = try await Self.download(.of(server, "/away"), session)
     #expect(Self.isRefused(away.error))
     #expect(target.counters.connections == 0)
-    #expect(try await DownloadRoom(session).download(server, "/near").response().isSuccess)
+    #expect(try await Self.download(.of(server, "/near"), session).isSuccess)
   }
 
   @Test("a request's own policy comes before the session's")
@@ -66,9 +75,9 @@ import Testing
     let server = try LoopbackServer(Self.file.redirecting(to: target.url("/x")))
     var request = try TransferRequest.of(server)
     request.redirects = .any
-    #expect(try await DownloadRoom(Self.session(.sameOrigin)).download(request).response().isSuccess)
+    #expect(try await Self.download(request, Self.session(.sameOrigin)).isSuccess)
     request.redirects = .sameOrigin
-    #expect(Self.isRefused(try await DownloadRoom(Self.session(.any)).download(request).response().error))
+    #expect(Self.isRefused(try await Self.download(request, Self.session(.any)).error))
   }
 
   @Test("a redirect handler cannot lift the rule")
@@ -93,17 +102,17 @@ import Testing
     let session = Session()
     var request = try TransferRequest.of(server)
     request.requiresPublicAddress = true
-    let refused = try await DownloadRoom(session).download(request).response()
+    let refused = try await Self.download(request, session)
     #expect(Self.isAddressRefused(refused.error), "\(String(describing: refused.error))")
     #expect(refused.error?.description.contains("127.0.0.1 is a loopback address") == true)
     #expect(server.counters.connections == 0)
     // Another request leaves a connection in the pool.
-    #expect(try await DownloadRoom(session).download(.of(server)).response().isSuccess)
-    let again = try await DownloadRoom(session).download(request).response()
+    #expect(try await Self.download(.of(server), session).isSuccess)
+    let again = try await Self.download(request, session)
     #expect(Self.isAddressRefused(again.error))
     #expect(server.requests.count == 1)
     // The refusal has not closed the connection for others.
-    #expect(try await DownloadRoom(session).download(.of(server)).response().isSuccess)
+    #expect(try await Self.download(.of(server), session).isSuccess)
   }
 
   @Test("FTP and SFTP servers on this machine are refused as well", arguments: ["ftp", "ftps", "sftp", "scp"])
@@ -111,7 +120,7 @@ import Testing
     let server = try LoopbackServer { _ in .response(200) }
     var request = TransferRequest(url: try RequestURL("\(scheme)://u:p@127.0.0.1:\(server.port)/a"))
     request.requiresPublicAddress = true
-    let response = try await DownloadRoom().download(request).response()
+    let response = try await Self.download(request)
     #expect(Self.isAddressRefused(response.error), "\(String(describing: response.error))")
     #expect(server.counters.connections == 0)
   }
@@ -121,7 +130,7 @@ import Testing
     // Nothing answers there within this time, if the network leads there at all; what counts is that it was tried.
     var request = TransferRequest(url: try RequestURL("http://1.1.1.1:9/"), connectTimeout: .milliseconds(200))
     request.requiresPublicAddress = true
-    let error = try await DownloadRoom().download(request).response().error
+    let error = try await Self.download(request).error
     #expect(error?.isTransient == true, "\(String(describing: error))")
     #expect(!Self.isAddressRefused(error))
   }
@@ -135,7 +144,7 @@ import Testing
     let proxy = try LoopbackServer { _ in .response(200, text: "secret") }
     var request = TransferRequest(url: try RequestURL(url))
     request.requiresPublicAddress = true
-    let response = try await DownloadRoom(Self.session(.any, proxy: proxy.port)).download(request).response()
+    let response = try await Self.download(request, Self.session(.any, proxy: proxy.port))
     #expect(Self.isAddressRefused(response.error), "\(String(describing: response.error))")
     #expect(proxy.counters.connections == 0)
   }
