@@ -8,13 +8,50 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
+// Set by scripts/fuzz.sh alone: the build with the fuzzer and the address sanitizer, in a folder of its own.
+let isFuzzing = Context.environment["TRANSFERD_FUZZING"] == "1"
+
+/// The settings of the rooms that are fuzzed: dependencies and C targets are built as always.
+let fuzzed: [SwiftSetting] =
+  strict + (isFuzzing ? [.unsafeFlags(["-enable-testing", "-sanitize=fuzzer,address"])] : [])
+
+/// One of the two programs. SwiftPM links a program's modules into tests but into no other program, so the fuzzer's
+/// build makes libraries of them and renames their `main`, as SwiftPM does for tests.
+func program(_ name: String, dependencies: [Target.Dependency]) -> Target {
+  guard isFuzzing else {
+    return .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+  }
+  let rename: SwiftSetting = .unsafeFlags([
+    "-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "\(name)_main",
+  ])
+  return .target(name: name, dependencies: dependencies, swiftSettings: fuzzed + [rename])
+}
+
+/// The fuzz cases: a test target that replays the corpora kept in the repo, or the fuzzer's program.
+var fuzzCases: Target {
+  let dependencies: [Target.Dependency] = [
+    "transferd", "transferctl", "TransferEngine", "TransferAPI", "Store", "CCurl",
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+  ]
+  guard isFuzzing else {
+    return .testTarget(
+      name: "FuzzTests", dependencies: dependencies + ["TestSupport"], exclude: ["Corpora", "Fuzzer"],
+      swiftSettings: strict)
+  }
+  return .executableTarget(
+    name: "fuzzer", dependencies: dependencies, path: "Tests/FuzzTests", exclude: ["Corpora", "Replay"],
+    swiftSettings: fuzzed, linkerSettings: [.unsafeFlags(["-sanitize=address"])])
+}
+
 let package = Package(
   name: "transferd",
-  products: [
-    .library(name: "TransferEngine", targets: ["TransferEngine"]),
-    .executable(name: "transferd", targets: ["transferd"]),
-    .executable(name: "transferctl", targets: ["transferctl"]),
-  ],
+  products: isFuzzing
+    ? []
+    : [
+      .library(name: "TransferEngine", targets: ["TransferEngine"]),
+      .executable(name: "transferd", targets: ["transferd"]),
+      .executable(name: "transferctl", targets: ["transferctl"]),
+    ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
@@ -46,17 +83,17 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: strict),
-    .target(name: "TransferAPI", swiftSettings: strict),
+      swiftSettings: fuzzed),
+    .target(name: "TransferAPI", swiftSettings: fuzzed),
     .target(
       name: "Store",
       dependencies: [
         "Threads", "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
-      swiftSettings: strict),
-    .executableTarget(
-      name: "transferd",
+      swiftSettings: fuzzed),
+    program(
+      "transferd",
       dependencies: [
         "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -72,17 +109,15 @@ let package = Package(
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "Yams", package: "Yams"),
-      ],
-      swiftSettings: strict),
-    .executableTarget(
-      name: "transferctl",
+      ]),
+    program(
+      "transferctl",
       dependencies: [
         "TransferEngine", "TransferAPI",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Rainbow", package: "Rainbow"),
-      ],
-      swiftSettings: strict),
+      ]),
     // No product: what scripts/bench.sh and the memory tests run.
     .executableTarget(
       name: "engine-bench", dependencies: ["TransferEngine"], path: "bench/EngineBench", swiftSettings: strict),
@@ -127,6 +162,7 @@ let package = Package(
     .testTarget(
       name: "transferctlTests", dependencies: ["transferctl", "TestSupport"],
       swiftSettings: strict),
+    fuzzCases,
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["TransferAPI", "TransferEngine", "TestSupport", "ResumableServer"],

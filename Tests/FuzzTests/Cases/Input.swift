@@ -1,0 +1,64 @@
+import FoundationEssentials
+import HTTPTypes
+
+@testable import TransferEngine
+
+/// Parts of an input. Inputs are text where that is possible, so that the corpora can be read and written by hand: some
+/// lines with numbers and names, then what is parsed.
+struct Input {
+  private(set) var rest: ArraySlice<UInt8>
+
+  init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+  var text: String { String(decoding: rest, as: UTF8.self) }
+
+  mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+  /// The next line, without its end.
+  mutating func line() -> String {
+    let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+    let line = String(decoding: rest[..<end], as: UTF8.self)
+    rest = rest[end...].dropFirst()
+    return line
+  }
+
+  /// The numbers of the next line; words that are no numbers are `nil`.
+  mutating func numbers() -> [Int64?] { line().split(separator: " ").map { Int64($0) } }
+
+  /// The next line; `nil` for an empty one.
+  mutating func optionalLine() -> String? {
+    let line = line()
+    return line.isEmpty ? nil : line
+  }
+
+  /// The rest as lines of a response head, each with its end, as libcurl hands them over.
+  mutating func headLines() -> [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
+      lines.append(rest[..<end])
+      rest = rest[end...]
+    }
+    return lines
+  }
+
+  /// The rest as a response head: the first final one. A status line may be missing, then it is `HTTP/1.1 200 OK`.
+  mutating func head() -> ResponseHead? {
+    var parser = ResponseHeadParser(maximumBytes: 1 << 20, maximumInterims: 100)
+    var lines = headLines()
+    if !(lines.first?.starts(with: "HTTP/".utf8) ?? false) {
+      lines.insert(Array("HTTP/1.1 200 OK\r\n".utf8)[...], at: 0)
+    }
+    lines.append(Array("\r\n".utf8)[...])
+    for line in lines {
+      let step = line.withUnsafeBytes { parser.take($0) }
+      if case .finished(let head) = step { return head }
+    }
+    return nil
+  }
+}
+
+extension String {
+  /// Whether a terminal, a log or a header could be misled by it.
+  var hasControls: Bool { unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }
+}

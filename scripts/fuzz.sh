@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs libFuzzer on the parsers, one case after the other, under the address sanitizer. Any finding fails it.
+#
+#   scripts/fuzz.sh [--build | --merge]
+#   FUZZ_SECONDS=60        for each case
+#   FUZZ_CASE="url xml"    only these; `--list` prints all
+#   FUZZ_ARGUMENTS=…       more arguments for libFuzzer
+#
+# The build is of its own, in .build-fuzz, and so is what the fuzzer learns: .build-fuzz/corpora/CASE. What a crash was
+# found with stands in .build-fuzz/findings. The corpora in the repo are read only; --merge adds to them what .build-fuzz/corpora
+# reaches and they do not: look at the files before you commit them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scratch=$PWD/.build-fuzz
+corpora=$PWD/Tests/FuzzTests/Corpora
+toolchain=$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")
+runtime=$toolchain/lib/swift/clang/lib/linux/libclang_rt.fuzzer_no_main-$(uname -m).a
+if [[ ! -f $runtime ]]; then
+  echo "cannot fuzz: this Swift toolchain has no libFuzzer ($runtime); the ones of swift.org do" >&2
+  exit 1
+fi
+
+TRANSFERD_FUZZING=1 swift build -c release --product fuzzer --scratch-path "$scratch" \
+  -Xlinker "$runtime" -Xlinker -lstdc++
+fuzzer=$scratch/release/fuzzer
+case ${1-} in
+  --build) exit ;;
+  --list) exec "$fuzzer" --list ;;
+esac
+
+# Swift's metadata looks like leaks.
+export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS-}
+mkdir -p "$scratch/findings"
+failed=()
+while read -r name length; do
+  if [[ -n ${FUZZ_CASE-} && " $FUZZ_CASE " != *" $name "* ]]; then continue; fi
+  learned=$scratch/corpora/$name
+  mkdir -p "$learned"
+  if [[ ${1-} == --merge ]]; then
+    "$fuzzer" "$name" -merge=1 "$corpora/$name" "$learned"
+    continue
+  fi
+  echo "== $name"
+  "$fuzzer" "$name" -max_total_time="${FUZZ_SECONDS-60}" -max_len="$length" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix="$scratch/findings/$name-" ${FUZZ_ARGUMENTS-} "$learned" "$corpora/$name" \
+    </dev/null || failed+=("$name")
+done < <("$fuzzer" --list)
+
+if ((${#failed[@]})); then
+  echo "== findings: ${failed[*]}" >&2
+  for name in "${failed[@]}"; do
+    for file in "$scratch/findings/$name-"*; do
+      echo "to replay: ASAN_OPTIONS=detect_leaks=0 $fuzzer $name $file" >&2
+    done
+  done
+  echo "copy the file to Tests/FuzzTests/Corpora/CASE/ with a name that says what it is; the tests replay it there" >&2
+  exit 1
+fi
+echo "== no findings"
