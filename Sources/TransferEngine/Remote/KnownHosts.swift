@@ -28,7 +28,9 @@ struct KnownHosts: Sendable {
 
   /// Adds a file's lines. Those that cannot be read are passed over, as OpenSSH does.
   mutating func add(_ text: String, file: String) {
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    // By scalars: a line end of CRLF is one `Character`, which is not LF.
+    let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+    for (number, line) in lines.lazy.map(Substring.init).enumerated() {
       var words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       var marker = Entry.Marker.none

@@ -22,17 +22,21 @@ struct XMLElement: Sendable, Equatable {
 
   fileprivate init(name: String) { self.name = name }
 
-  /// Text as it stands between tags.
+  /// Text as it stands between tags. Scalar by scalar: as a `Character`, `<` with a combining mark is not `<`. A carriage
+  /// return that stands for itself would be read as a line feed (XML 1.0 §2.11).
   static func escaped(_ text: String) -> String {
-    text.reduce(into: "") { result, character in
-      switch character {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      default: result.append(character)
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": result.append(contentsOf: "&amp;".unicodeScalars)
+      case "<": result.append(contentsOf: "&lt;".unicodeScalars)
+      case ">": result.append(contentsOf: "&gt;".unicodeScalars)
+      case "\"": result.append(contentsOf: "&quot;".unicodeScalars)
+      case "\r": result.append(contentsOf: "&#13;".unicodeScalars)
+      default: result.append(scalar)
       }
     }
+    return String(result)
   }
 }
 

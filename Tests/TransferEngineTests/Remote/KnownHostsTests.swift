@@ -84,6 +84,14 @@ import Testing
     #expect(known.preferredKey(host: "h.test", port: 22) == nil)
   }
 
+  @Test("lines that end with CRLF are lines: a changed key is not taken for an unknown one")
+  func carriageReturns() throws {
+    var known = KnownHosts()
+    known.add("# hosts\r\n\(Self.line("h.test", Self.first))\r\n\(Self.line("i.test", Self.first))\r\n", file: "f")
+    #expect(known.entries.map(\.line) == [2, 3])
+    #expect(known.verdict(on: Self.second, host: "h.test", port: 22) == .changed(file: "f", line: 2))
+  }
+
   @Test("a fingerprint is what ssh-keygen prints")
   func fingerprint() async throws {
     let directory = try TemporaryDirectory()

@@ -156,6 +156,14 @@ import Testing
   }
 
   @Test(
+    "what is escaped is read as it was, whatever follows the characters",
+    arguments: ["<\u{301}&\u{301}", "a\r\nb", "\"\u{200D}>"])
+  func escaping(_ text: String) throws {
+    let read = try #require(XMLElement(Data("<a>\(XMLElement.escaped(text))</a>".utf8)))
+    #expect(Array(read.text.utf8) == Array(text.utf8))
+  }
+
+  @Test(
     "what is no document is none",
     arguments: [
       "", " ", "x", "<a>", "<a></b>", "<a><b></a></b>", "<a/><b/>", "<a>&x;</a>", "<a>&#1114112;</a>", "<a>&lt</a>",
