@@ -34,13 +34,16 @@ public struct SourceStamp: Equatable, Sendable {
 /// A file that the server has, and what is to be done with it.
 public struct PendingFileAction: Equatable, Sendable {
   public var job: JobID
+  /// The uid of the job's owner: a member's job touches the member's own files only.
+  public var owner: UInt32
   public var path: String
   public var action: SuccessAction
   public var stamp: SourceStamp
   public var tries = 0
 
-  public init(job: JobID, path: String, action: SuccessAction, stamp: SourceStamp) {
+  public init(job: JobID, owner: UInt32, path: String, action: SuccessAction, stamp: SourceStamp) {
     self.job = job
+    self.owner = owner
     self.path = path
     self.action = action
     self.stamp = stamp
@@ -74,7 +77,7 @@ extension Store {
   public func dueFileActions(now: Date, limit: Int) async throws(StoreError) -> [PendingFileAction] {
     try await read { db in
       let sql = """
-        SELECT job, path, action, device, inode, size, modified, tries
+        SELECT job, path, action, device, inode, size, modified, tries, owner
         FROM file_action INDEXED BY file_action_due WHERE next_at <= ? ORDER BY next_at, job LIMIT ?
         """
       return try db.rows(sql) { bind in
@@ -142,12 +145,13 @@ extension Transaction {
   func noteFileAction(_ action: PendingFileAction, at now: Date) throws {
     try run(
       """
-      INSERT INTO file_action (job, path, action, device, inode, size, modified, next_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
+      INSERT INTO file_action (job, path, action, device, inode, size, modified, next_at, owner)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
       """,
       [
         action.job.rawValue, action.path, action.action.description, Int64(bitPattern: action.stamp.device),
         Int64(bitPattern: action.stamp.inode), action.stamp.size, action.stamp.modified, now.milliseconds,
+        Int64(action.owner),
       ])
     try run(
       "UPDATE job SET action_state = 'pending', action_message = NULL WHERE id = ?", [action.job.rawValue])
@@ -155,6 +159,13 @@ extension Transaction {
 
   fileprivate mutating func record(_ outcome: FileActionOutcome, at now: Date) throws {
     let id = outcome.job.rawValue
+    let owner = try db.row("SELECT owner FROM file_action WHERE job = ?") { bind in
+      bind(id)
+    } read: {
+      try $0.uid()
+    }
+    // Told twice, after a crash.
+    guard let owner else { return }
     let state: FileAction.State
     switch outcome.end {
     case .postponed(let until):
@@ -168,11 +179,10 @@ extension Transaction {
       state = .failed
       try run("UPDATE file_action SET next_at = NULL WHERE job = ?", [id])
     }
-    guard db.changesCount == 1 else { return }
     try run(
       "UPDATE job SET action_state = ?, action_message = ? WHERE id = ?", [state.rawValue, outcome.message, id])
     let end: JobState? = db.changesCount == 1 ? .completed : nil
-    try note(.changed, job: outcome.job, at: now, from: end, to: end, reason: outcome.message)
+    try note(.changed, job: outcome.job, of: owner, at: now, from: end, to: end, reason: outcome.message)
   }
 }
 
@@ -186,5 +196,6 @@ extension PendingFileAction {
       device: UInt64(bitPattern: try reader.int64()), inode: UInt64(bitPattern: try reader.int64()),
       size: try reader.int64(), modified: try reader.int64())
     tries = try reader.int()
+    owner = try reader.uid()
   }
 }

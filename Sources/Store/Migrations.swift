@@ -24,7 +24,7 @@ enum Migrations {
       try db.execute(sql: "PRAGMA user_version = 2")
     }
     migrator.registerMigration("3") { db in
-      try db.execute(sql: ownerColumns(owner))
+      try addOwners(db, owner: owner)
       try db.execute(sql: crashMarks)
       try db.execute(sql: secretTables(owner))
       try moveSecrets(db, path: "the database")

@@ -37,7 +37,7 @@ extension Store {
       try transaction.erase(transaction.secretPlace(in: .abandonment, abandonment.id))
       try transaction.run("DELETE FROM abandonment WHERE id = ?", [abandonment.id])
       guard let reason, transaction.db.changesCount == 1 else { return }
-      try transaction.note(.changed, job: abandonment.job, at: now, reason: reason)
+      try transaction.note(.changed, job: abandonment.job, of: abandonment.spec.owner, at: now, reason: reason)
     }
   }
 

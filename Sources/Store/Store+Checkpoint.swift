@@ -41,6 +41,17 @@ extension Store {
 }
 
 extension Transaction {
+  /// The error goes into the job's row, which its owner may read: only another job of the owner is named there.
+  private func claimRunningDestination(_ destination: String, of id: JobID) throws {
+    let owner = try db.row("SELECT owner FROM job WHERE id = ?") { bind in
+      bind(id.rawValue)
+    } read: {
+      try $0.uid()
+    }
+    guard let owner else { throw StoreError.notFound(id) }
+    try claimDestination(destination, for: id, in: .owner(owner))
+  }
+
   fileprivate func store(_ checkpoint: Checkpoint) throws -> Bool {
     try db.run(
       """
@@ -62,7 +73,7 @@ extension Transaction {
     }
     guard db.changesCount == 1 else { return false }
     if let destination = checkpoint.destination {
-      if !destination.hasSuffix("/") { try claimDestination(destination, for: checkpoint.id) }
+      if !destination.hasSuffix("/") { try claimRunningDestination(destination, of: checkpoint.id) }
       try run(
         "UPDATE job SET destination = ?1 WHERE id = ?2 AND destination <> ?1",
         [destination, checkpoint.id.rawValue])

@@ -57,7 +57,7 @@ extension Store {
 
 extension Transaction {
   mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
-    guard var record = try JobRecord.fetch(db, id: id), record.follows == nil else { return nil }
+    guard var record = try JobRecord.fetch(db, id: id, in: .everything), record.follows == nil else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
     record.job.state = state
@@ -84,7 +84,7 @@ extension Transaction {
       bind(record.attemptNumber)
       bind(now.milliseconds)
     }
-    try note(.state, job: id, at: now, from: before, to: state)
+    try note(.state, job: id, of: record.spec.owner, at: now, from: before, to: state)
     return record
   }
 }

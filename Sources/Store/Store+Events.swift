@@ -2,28 +2,27 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// Events with numbers above `since`, oldest first, at most `limit`; of `jobs` only, or (`nil`) of all.
+  /// Events with numbers above `since`, oldest first, at most `limit`; of `jobs` only, or (`nil`) of all in scope.
   /// Progress leaves no events here.
-  public func events(since: Int64, jobs: Set<JobID>? = nil, limit: Int) async throws(StoreError) -> [Event] {
+  public func events(
+    since: Int64, jobs: Set<JobID>? = nil, limit: Int, in scope: Scope
+  ) async throws(StoreError) -> [Event] {
     try await read { db in
-      let columns = """
-        seq, job, at, kind, from_state, to_state, reason, \
-        error_code, error_message, error_status, error_transient
-        """
-      guard let jobs else {
-        return try db.rows("SELECT \(columns) FROM event WHERE seq > ? ORDER BY seq LIMIT ?") { bind in
-          bind(since)
-          bind(limit)
-        } read: {
-          try Event(&$0)
+      let (index, ofJobs) =
+        switch (jobs, scope) {
+        case (nil, .everything): ("NOT INDEXED", "")
+        case (nil, .owner): ("INDEXED BY event_owner", "")
+        case (_?, _): ("INDEXED BY event_job", "job IN (SELECT value FROM json_each(?)) AND")
         }
-      }
+      let ofOwner = scope == .everything ? "" : "owner = ? AND"
       let sql = """
-        SELECT \(columns) FROM event INDEXED BY event_job
-        WHERE job IN (SELECT value FROM json_each(?)) AND seq > ? ORDER BY seq LIMIT ?
+        SELECT seq, job, at, kind, from_state, to_state, reason,
+          error_code, error_message, error_status, error_transient
+        FROM event \(index) WHERE \(ofJobs) \(ofOwner) seq > ? ORDER BY seq LIMIT ?
         """
       return try db.rows(sql) { bind in
-        bind("[\(jobs.map(\.description).joined(separator: ","))]")
+        if let jobs { bind("[\(jobs.map(\.description).joined(separator: ","))]") }
+        if case .owner(let uid) = scope { bind(Int64(uid)) }
         bind(since)
         bind(limit)
       } read: {
@@ -32,11 +31,16 @@ extension Store {
     }
   }
 
-  /// The number of the newest event there ever was; 0 where there was none. Never goes back: not the rows are asked, which
-  /// `prune` may have deleted, but SQLite's own counter. sqlite.org/autoinc.html
-  public func lastEvent() async throws(StoreError) -> Int64 {
+  /// The number of the newest event in scope; 0 where there is none. Of everything it never goes back: the rows may have been
+  /// deleted by `prune`, SQLite's own counter is not. https://sqlite.org/autoinc.html
+  public func lastEvent(in scope: Scope) async throws(StoreError) -> Int64 {
     try await read { db in
-      try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+      switch scope {
+      case .everything: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+      case .owner(let uid):
+        try Int64.fetchOne(
+          db, sql: "SELECT max(seq) FROM event INDEXED BY event_owner WHERE owner = ?", arguments: [Int64(uid)]) ?? 0
+      }
     }
   }
 }

@@ -10,6 +10,8 @@ public struct PendingHook: Equatable, Sendable {
 
   public var id: Int64
   public var job: JobID
+  /// The uid of the job's owner.
+  public var owner: UInt32
   public var kind: Kind
   /// The job as it was when it ended, in JSON.
   public var payload: String
@@ -19,12 +21,13 @@ extension Store {
   /// The oldest ones above `after`.
   public func pendingHooks(after: Int64, limit: Int) async throws(StoreError) -> [PendingHook] {
     try await read { db in
-      try db.rows("SELECT id, job, kind, payload FROM hook WHERE id > ? ORDER BY id LIMIT ?") { bind in
+      try db.rows("SELECT id, job, owner, kind, payload FROM hook WHERE id > ? ORDER BY id LIMIT ?") { bind in
         bind(after)
         bind(limit)
       } read: { reader in
         PendingHook(
-          id: try reader.int64(), job: JobID(try reader.int64()), kind: try reader.word(), payload: try reader.text())
+          id: try reader.int64(), job: JobID(try reader.int64()), owner: try reader.uid(), kind: try reader.word(),
+          payload: try reader.text())
       }
     }
   }
@@ -36,7 +39,7 @@ extension Store {
       guard transaction.db.changesCount == 1 else { return }
       let statement = try transaction.db.cachedStatement(sql: "SELECT state FROM job WHERE id = ?")
       let state = try String.fetchOne(statement, arguments: [hook.job.rawValue]).flatMap(JobState.init(rawValue:))
-      try transaction.note(.changed, job: hook.job, at: now, from: state, to: state, reason: reason)
+      try transaction.note(.changed, job: hook.job, of: hook.owner, at: now, from: state, to: state, reason: reason)
     }
   }
 }
@@ -50,10 +53,11 @@ extension Transaction {
     case .failed: kind = .failure
     case .queued, .running, .retrying, .paused, .cancelled: return
     }
-    guard settlement.aftermath.wantsHook, let record = try JobRecord.fetch(db, id: settlement.id) else { return }
+    guard settlement.aftermath.wantsHook, let record = try JobRecord.fetch(db, id: settlement.id, in: .everything)
+    else { return }
     let payload = String(decoding: try WireCoding.encoder().encode(record.job), as: UTF8.self)
     try run(
-      "INSERT INTO hook (job, kind, payload, created_at) VALUES (?, ?, ?, ?)",
-      [settlement.id.rawValue, kind.rawValue, payload, now.milliseconds])
+      "INSERT INTO hook (job, owner, kind, payload, created_at) VALUES (?, ?, ?, ?, ?)",
+      [settlement.id.rawValue, Int64(record.spec.owner), kind.rawValue, payload, now.milliseconds])
   }
 }

@@ -2,98 +2,135 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// `nil` where there is no such job.
-  public func job(_ id: JobID) async throws(StoreError) -> JobRecord? {
-    try await read { db in try JobRecord.fetch(db, id: id) }
+  /// `nil` where there is no such job in scope.
+  public func job(_ id: JobID, in scope: Scope) async throws(StoreError) -> JobRecord? {
+    try await read { db in try JobRecord.fetch(db, id: id, in: scope) }
   }
 
-  /// The job that was added with this key; `nil` where there is none.
-  public func job(key: String) async throws(StoreError) -> JobRecord? {
+  /// The job that this user added with this key; `nil` where there is none.
+  public func job(key: String, owner: UInt32) async throws(StoreError) -> JobRecord? {
     try await read { db in
-      try db.row("SELECT \(JobRecord.columns) FROM job INDEXED BY job_key WHERE key = ?") { bind in
+      let sql = "SELECT \(JobRecord.columns) FROM job INDEXED BY job_key WHERE key = ? AND owner = ?"
+      return try db.row(sql) { bind in
         bind(key)
+        bind(Int64(owner))
       } read: {
         try JobRecord(&$0)
       }
     }
   }
 
-  /// Those of `ids` that exist, in the order of `ids`.
-  public func records(_ ids: [JobID]) async throws(StoreError) -> [JobRecord] {
-    try await read { db in try ids.compactMap { id in try JobRecord.fetch(db, id: id) } }
+  /// Those of `ids` that exist in scope, in the order of `ids`.
+  public func records(_ ids: [JobID], in scope: Scope) async throws(StoreError) -> [JobRecord] {
+    try await read { db in try ids.compactMap { id in try JobRecord.fetch(db, id: id, in: scope) } }
   }
 
-  /// A job and its tries: at most the 100 newest, newest last. `nil` where there is no such job.
-  public func detail(_ id: JobID) async throws(StoreError) -> (record: JobRecord, attempts: [Attempt])? {
+  /// A job and its tries: at most the 100 newest, newest last. `nil` where there is no such job in scope. The job that it
+  /// follows is told only if that one is in scope too.
+  public func detail(
+    _ id: JobID, in scope: Scope
+  ) async throws(StoreError) -> (record: JobRecord, attempts: [Attempt])? {
     try await read { db in
-      guard let record = try JobRecord.fetch(db, id: id) else { return nil }
+      guard var record = try JobRecord.fetch(db, id: id, in: scope) else { return nil }
+      if let first = record.follows, try JobRecord.fetch(db, id: first, in: scope) == nil { record.follows = nil }
       return (record, try Attempt.fetchNewest(db, job: id, limit: 100))
     }
   }
 
-  /// One page, ordered by id: jobs in `state` (`nil`: any) of `batch` (`nil`: any or none) with ids above
+  /// One page, ordered by id: jobs in scope, in `state` (`nil`: any) of `batch` (`nil`: any or none) with ids above
   /// `after`.
   public func jobs(
-    state: JobState? = nil, batch: String? = nil, after: JobID? = nil, limit: Int
+    state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope
   ) async throws(StoreError) -> [JobRecord] {
-    try await read { db in
-      let page = JobPageQuery(state: state, batch: batch, after: after, limit: limit)
-      return try db.rows("SELECT \(JobRecord.columns) \(page.sql)", page.bind) { try JobRecord(&$0) }
+    guard let page = JobPageQuery(state: state, batch: batch, after: after, limit: limit, in: scope) else { return [] }
+    return try await read { db in
+      try db.rows("SELECT \(JobRecord.columns) \(page.sql)", page.bind) { try JobRecord(&$0) }
     }
   }
 
-  /// One page of the ids that a selector means, ordered, above `after`. Ids and batches that do not exist
+  /// One page of the ids in scope that a selection means, ordered, above `after`. Ids and batches that do not exist
   /// give none.
   public func ids(
-    matching selector: JobSelector, after: JobID? = nil, limit: Int
+    matching selection: JobSelection, after: JobID? = nil, limit: Int, in scope: Scope
+  ) async throws(StoreError) -> [JobID] {
+    let query: JobPageQuery?
+    switch selection {
+    case .ids(let ids): return try await existing(ids, after: after, limit: limit, in: scope)
+    case .batch(let batch): query = JobPageQuery(batch: batch, after: after, limit: limit, in: scope)
+    case .state(let state): query = JobPageQuery(state: state, after: after, limit: limit, in: scope)
+    case .all: query = JobPageQuery(after: after, limit: limit, in: scope)
+    }
+    guard let query else { return [] }
+    return try await read { db in
+      try db.rows("SELECT id \(query.sql)", query.bind) { JobID(try $0.int64()) }
+    }
+  }
+
+  private func existing(
+    _ ids: [JobID], after: JobID?, limit: Int, in scope: Scope
   ) async throws(StoreError) -> [JobID] {
     try await read { db in
-      let query: JobPageQuery
-      switch selector {
-      case .ids(let ids):
-        let wanted = Set(ids).filter { id in after.map { id > $0 } ?? true }.sorted()
-        let stored = try wanted.lazy.filter { id in
-          try db.row("SELECT 1 FROM job WHERE id = ?") { bind in
-            bind(id.rawValue)
-          } read: { _ in
-            true
-          } ?? false
-        }
-        return Array(stored.prefix(limit))
-      case .batch(let name): query = JobPageQuery(batch: name, after: after, limit: limit)
-      case .state(let state): query = JobPageQuery(state: state, after: after, limit: limit)
-      case .all: query = JobPageQuery(after: after, limit: limit)
+      let wanted = Set(ids).filter { id in after.map { id > $0 } ?? true }.sorted()
+      let stored = try wanted.lazy.filter { id in
+        try db.row("SELECT owner FROM job WHERE id = ?") { bind in
+          bind(id.rawValue)
+        } read: { reader in
+          scope.includes(try reader.uid())
+        } ?? false
       }
-      return try db.rows("SELECT id \(query.sql)", query.bind) { JobID(try $0.int64()) }
+      return Array(stored.prefix(limit))
     }
   }
 
   /// The jobs that are running, or were when the daemon ended, ordered by id.
   public func running() async throws(StoreError) -> [JobRecord] {
-    try await jobs(state: .running, limit: .max)
+    try await jobs(state: .running, limit: .max, in: .everything)
   }
 }
 
 /// A page of jobs by the index that fits.
 struct JobPageQuery {
-  var state: JobState?
-  var batch: String?
-  var after: JobID?
-  var limit: Int
+  private let state: JobState?
+  private let batch: BatchID?
+  private let after: JobID?
+  private let limit: Int
+  /// `nil`: of all owners.
+  private let owner: UInt32?
+
+  /// `nil` for a batch out of scope.
+  init?(state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope) {
+    self.state = state
+    self.batch = batch
+    self.after = after
+    self.limit = limit
+    switch (batch, scope) {
+    case (let batch?, _):
+      guard scope.includes(batch.owner) else { return nil }
+      owner = batch.owner
+    case (nil, .owner(let uid)): owner = uid
+    case (nil, .everything): owner = nil
+    }
+  }
 
   var sql: String {
-    let (index, condition) =
-      switch (batch, state) {
-      case (nil, nil): ("NOT INDEXED", "")
-      case (nil, _): ("INDEXED BY job_state", "state = ? AND")
-      case (_, nil): ("INDEXED BY job_batch", "batch = ? AND")
-      case (_, _): ("INDEXED BY job_batch_state", "batch = ? AND state = ? AND")
+    let index =
+      switch (batch, owner, state) {
+      case (nil, nil, nil): "NOT INDEXED"
+      case (nil, nil, _?): "INDEXED BY job_state"
+      case (nil, _?, nil): "INDEXED BY job_owner"
+      case (nil, _?, _?): "INDEXED BY job_owner_state"
+      case (_?, _, nil): "INDEXED BY job_batch"
+      case (_?, _, _?): "INDEXED BY job_batch_state"
       }
-    return "FROM job \(index) WHERE \(condition) id > ? ORDER BY id LIMIT ?"
+    let conditions = [
+      batch == nil ? "" : "batch = ? AND", owner == nil ? "" : "owner = ? AND", state == nil ? "" : "state = ? AND",
+    ]
+    return "FROM job \(index) WHERE \(conditions.joined(separator: " ")) id > ? ORDER BY id LIMIT ?"
   }
 
   func bind(_ bind: inout Binder) {
-    if let batch { bind(batch) }
+    if let batch { bind(batch.name) }
+    if let owner { bind(Int64(owner)) }
     if let state { bind(state.rawValue) }
     bind(after?.rawValue ?? 0)
     bind(limit)
@@ -101,12 +138,14 @@ struct JobPageQuery {
 }
 
 extension JobRecord {
-  static func fetch(_ db: Database, id: JobID) throws -> JobRecord? {
-    try db.row("SELECT \(columns) FROM job WHERE id = ?") { bind in
+  /// `nil` where there is no such job in scope.
+  static func fetch(_ db: Database, id: JobID, in scope: Scope) throws -> JobRecord? {
+    let record = try db.row("SELECT \(columns) FROM job WHERE id = ?") { bind in
       bind(id.rawValue)
     } read: {
       try JobRecord(&$0)
     }
+    return record.flatMap { scope.includes($0.spec.owner) ? $0 : nil }
   }
 }
 

@@ -45,7 +45,7 @@ extension Store {
   private func pruneEvents(_ progress: inout PruneProgress, _ limit: Int64) async throws(StoreError) {
     let start = progress.event
     var last = progress.lastEvent ?? 0
-    if progress.lastEvent == nil { last = try await lastEvent() }
+    if progress.lastEvent == nil { last = try await lastEvent(in: .everything) }
     progress.lastEvent = last
     let found: Window? = try await read { db in
       try Window.fetch(

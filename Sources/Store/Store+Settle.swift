@@ -106,7 +106,7 @@ extension Transaction {
     let id = settlement.id
     let sql = """
       SELECT attempt, attempt_number, crashes, crash_marks, retry_delay,
-        error_code, error_message, error_status, error_transient
+        error_code, error_message, error_status, error_transient, owner
       FROM job WHERE id = ? AND fence = ? AND state = 'running'
       """
     let found = try db.row(sql) { bind in
@@ -115,7 +115,8 @@ extension Transaction {
     } read: { reader in
       SettledJob(
         attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
-        crashMarks: try reader.int(), retryDelay: try reader.int64(), error: try reader.failure())
+        crashMarks: try reader.int(), retryDelay: try reader.int64(), error: try reader.failure(),
+        owner: try reader.uid())
     }
     guard var job = found else { return false }
     try job.apply(settlement, at: now)
@@ -123,7 +124,8 @@ extension Transaction {
     try update(id, to: job, now: now)
     try end(settlement, number: job.number, timings: timings, now: now)
     try note(
-      .state, job: id, at: now, from: .running, to: job.state, reason: settlement.reason, error: job.newError)
+      .state, job: id, of: job.owner, at: now, from: .running, to: job.state, reason: settlement.reason,
+      error: job.newError)
     try noteHook(settlement, to: job.state, at: now)
     return true
   }
@@ -186,6 +188,7 @@ private struct SettledJob {
   var state = JobState.running
   var attempt: Int
   let number: Int
+  let owner: UInt32
   var crashes: Int
   var crashMarks: Int
   var retryDelay: Int64
@@ -198,13 +201,16 @@ private struct SettledJob {
   /// For the history: the error, where this settlement brought it.
   var newError: JobFailure?
 
-  init(attempt: Int, number: Int, crashes: Int, crashMarks: Int, retryDelay: Int64, error: JobFailure?) {
+  init(
+    attempt: Int, number: Int, crashes: Int, crashMarks: Int, retryDelay: Int64, error: JobFailure?, owner: UInt32
+  ) {
     self.attempt = attempt
     self.number = number
     self.crashes = crashes
     self.crashMarks = crashMarks
     self.retryDelay = retryDelay
     self.error = error
+    self.owner = owner
   }
 
   mutating func apply(_ settlement: Settlement, at now: Date) throws(InvalidTransition) {

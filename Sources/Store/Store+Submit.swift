@@ -8,14 +8,19 @@ public struct Submission: Equatable, Sendable {
   /// The key was known: nothing was added, `id` is the job that has it.
   public var existing: Bool
   public var state: JobState
-  /// The unfinished upload to the same URL that goes first.
+  /// The unfinished upload to the same URL that goes first. It may be another user's.
   public var follows: JobID?
+  /// Whose that is.
+  public var followsOwner: UInt32?
 
-  public init(id: JobID, existing: Bool, state: JobState, follows: JobID? = nil) {
+  public init(
+    id: JobID, existing: Bool, state: JobState, follows: JobID? = nil, followsOwner: UInt32? = nil
+  ) {
     self.id = id
     self.existing = existing
     self.state = state
     self.follows = follows
+    self.followsOwner = followsOwner
   }
 }
 
@@ -23,13 +28,16 @@ extension Store {
   /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out.
   /// Jobs with a key that is stored already, or that came earlier in `specs`, are not added again. A batch is
   /// made by the first job that names it.
+  /// - Parameter scope: what the caller may see: a job that holds a destination is named only if it is in there.
   /// - Returns: for each spec, in order, the job, durable; or `destinationTaken`, `diskFull`, `io`.
-  public func submit(_ specs: [JobSpec], at now: Date) async -> [Result<Submission, StoreError>] {
+  public func submit(
+    _ specs: [JobSpec], in scope: Scope, at now: Date
+  ) async -> [Result<Submission, StoreError>] {
     do {
       let path = path
       let rows = try specs.map(NewRow.init)
       return try await queue.run(weight: specs.count) { transaction in
-        var insertion = Insertion(now: now)
+        var insertion = Insertion(now: now, scope: scope)
         let results: [Result<Submission, StoreError>] = try rows.map { row in
           do {
             return .success(try insertion.insert(row, &transaction))
@@ -66,19 +74,25 @@ private struct NewRow: Sendable {
 /// Puts rows into `job`; remembers the origins and batches that it has seen.
 private struct Insertion {
   let now: Date
+  let scope: Scope
   private var origins: [String: Int64] = [:]
-  private var batches: Set<String> = []
+  private var batches: Set<BatchID> = []
   private var secrets = SecretPack()
 
-  init(now: Date) { self.now = now }
+  init(now: Date, scope: Scope) {
+    self.now = now
+    self.scope = scope
+  }
 
   mutating func finish(_ transaction: Transaction) throws { try secrets.flush(transaction) }
 
   mutating func insert(_ row: NewRow, _ transaction: inout Transaction) throws -> Submission {
     let spec = row.spec
-    if let key = spec.key, let existing = try Self.submission(key: key, transaction.db) { return existing }
+    if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction.db) {
+      return existing
+    }
     let origin = try originID(spec.origin, transaction)
-    if let batch = spec.batch, !batches.contains(batch) {
+    if let batch = spec.batch.map({ BatchID(owner: spec.owner, name: $0) }), !batches.contains(batch) {
       // A refused job makes no batch.
       try checkDestination(of: spec, transaction)
       try makeBatch(batch, transaction)
@@ -88,7 +102,7 @@ private struct Insertion {
     let follows = spec.replacesTarget ? try transaction.endOfLine(to: spec.destination) : nil
     let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
-      try insertRow(row, state: state, origin: origin, follows: follows, place, transaction)
+      try insertRow(row, state: state, origin: origin, follows: follows?.id, place, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index is asked by inserting; only a refusal is worth a second look.
       try checkDestination(of: spec, transaction)
@@ -96,13 +110,13 @@ private struct Insertion {
     }
     if let bytes = row.secrets { secrets.keep(bytes) }
     let id = JobID(transaction.db.lastInsertedRowID)
-    try transaction.note(.added, job: id, at: now, to: state)
-    return Submission(id: id, existing: false, state: state, follows: follows)
+    try transaction.note(.added, job: id, of: spec.owner, at: now, to: state)
+    return Submission(id: id, existing: false, state: state, follows: follows?.id, followsOwner: follows?.owner)
   }
 
   private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
     guard spec.kind == .download, !spec.destination.hasSuffix("/") else { return }
-    try transaction.claimDestination(spec.destination, for: nil)
+    try transaction.claimDestination(spec.destination, for: nil, in: scope)
   }
 
   private func insertRow(
@@ -144,9 +158,10 @@ private struct Insertion {
     }
   }
 
-  private static func submission(key: String, _ db: Database) throws -> Submission? {
-    try db.row("SELECT id, state FROM job WHERE key = ?") { bind in
+  private static func submission(key: String, owner: UInt32, _ db: Database) throws -> Submission? {
+    try db.row("SELECT id, state FROM job WHERE key = ? AND owner = ?") { bind in
       bind(key)
+      bind(Int64(owner))
     } read: { reader in
       Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
     }
@@ -159,9 +174,10 @@ private struct Insertion {
     return id
   }
 
-  private func makeBatch(_ name: String, _ transaction: Transaction) throws {
+  private func makeBatch(_ batch: BatchID, _ transaction: Transaction) throws {
     try transaction.run(
-      "INSERT INTO batch (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
+      "INSERT INTO batch (name, owner, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+      [batch.name, Int64(batch.owner), now.milliseconds])
   }
 }
 

@@ -9,27 +9,28 @@ extension Store {
   ///
   /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which
   /// has nothing there. An upload whose outcome is not known forgets that it was on its way, too: it is sent again. `cancel` forgets the resume data: the part file is the caller's to remove.
+  /// - Parameter scope: a job outside does not exist, and no job outside is named in an error.
   /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`,
   ///   `destinationTaken`.
   public func transition(
-    _ ids: [JobID], _ event: JobEvent, at now: Date, reason: String? = nil
+    _ ids: [JobID], _ event: JobEvent, in scope: Scope, at now: Date, reason: String? = nil
   ) async -> [Result<JobState, StoreError>] {
     await each(ids) { id, transaction in
-      try transaction.transition(id, event, at: now, reason: reason)
+      try transaction.transition(id, event, in: scope, at: now, reason: reason)
     }
   }
 
   /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used
   /// again. What a server holds of their uploads is remembered, to be taken back.
   /// - Returns: for each id, in order, success; or `notFound`, `busy`.
-  public func remove(_ ids: [JobID], at now: Date) async -> [Result<Void, StoreError>] {
+  public func remove(_ ids: [JobID], in scope: Scope, at now: Date) async -> [Result<Void, StoreError>] {
     await each(ids) { id, transaction in
-      let state = try transaction.idleState(of: id)
+      let (state, owner) = try transaction.idleState(of: id, in: scope)
       try transaction.noteAbandonment(of: id, ledger: nil, at: now)
       try transaction.forgetFailedAction(of: id)
       try transaction.erase(transaction.secretPlace(in: .job, id.rawValue))
       try transaction.run("DELETE FROM job WHERE id = ?", [id.rawValue])
-      try transaction.note(.removed, job: id, at: now, from: state)
+      try transaction.note(.removed, job: id, of: owner, at: now, from: state)
     }
   }
 
@@ -58,21 +59,21 @@ extension Store {
 
 extension Transaction {
   /// - Throws: `notFound`, and `busy` where the job is running.
-  fileprivate func idleState(of id: JobID) throws -> JobState {
-    let found: JobState? = try db.row("SELECT state FROM job WHERE id = ?") { bind in
+  fileprivate func idleState(of id: JobID, in scope: Scope) throws -> (state: JobState, owner: UInt32) {
+    let found: (state: JobState, owner: UInt32)? = try db.row("SELECT state, owner FROM job WHERE id = ?") { bind in
       bind(id.rawValue)
-    } read: {
-      try $0.word()
+    } read: { reader in
+      (try reader.word(), try reader.uid())
     }
-    guard let state = found else { throw StoreError.notFound(id) }
-    guard state != .running else { throw StoreError.busy(id) }
-    return state
+    guard let found, scope.includes(found.owner) else { throw StoreError.notFound(id) }
+    guard found.state != .running else { throw StoreError.busy(id) }
+    return found
   }
 
   fileprivate mutating func transition(
-    _ id: JobID, _ event: JobEvent, at now: Date, reason: String?
+    _ id: JobID, _ event: JobEvent, in scope: Scope, at now: Date, reason: String?
   ) throws -> JobState {
-    let before = try idleState(of: id)
+    let (before, owner) = try idleState(of: id, in: scope)
     let after = try before.applying(event)
     if event == .retry { try forgetCrashMarks(of: id) }
     guard after != before else { return before }
@@ -85,7 +86,7 @@ extension Transaction {
           reason = [reason, "all of it is sent again, and the server may have it already"].compactMap { $0 }
             .joined(separator: "; ")
         }
-        try retry(id, from: before)
+        try retry(id, from: before, in: scope)
       } else {
         try move(id, to: after)
       }
@@ -96,7 +97,7 @@ extension Transaction {
     case .running, .retrying, .completed, .failed:
       throw InvalidTransition(state: before, event: event)
     }
-    try note(.state, job: id, at: now, from: before, to: after, reason: reason, error: error)
+    try note(.state, job: id, of: owner, at: now, from: before, to: after, reason: reason, error: error)
     return before
   }
 
@@ -112,9 +113,9 @@ extension Transaction {
     return db.changesCount == 1
   }
 
-  private func retry(_ id: JobID, from before: JobState) throws {
+  private func retry(_ id: JobID, from before: JobState, in scope: Scope) throws {
     if before.isFinal {
-      try claimDestination(of: id)
+      try claimDestination(of: id, in: scope)
       try joinLine(id)
     }
     try run(
@@ -137,12 +138,12 @@ extension Transaction {
       """, [now.milliseconds] + error.columns + [id.rawValue])
   }
 
-  private func claimDestination(of id: JobID) throws {
+  private func claimDestination(of id: JobID, in scope: Scope) throws {
     let statement = try db.cachedStatement(
       sql: "SELECT destination FROM job WHERE id = ? AND kind = 'download'")
     guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]),
       !destination.hasSuffix("/")
     else { return }
-    try claimDestination(destination, for: id)
+    try claimDestination(destination, for: id, in: scope)
   }
 }

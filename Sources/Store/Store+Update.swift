@@ -36,19 +36,20 @@ extension Store {
   /// - Returns: the job as it is now.
   /// - Throws: `notFound`, `urlChangeNotAllowed`.
   public func update(
-    _ id: JobID, priority: Int? = nil, limitRate: Int64?? = nil, address: AddressChange? = nil, at now: Date
+    _ id: JobID, priority: Int? = nil, limitRate: Int64?? = nil, address: AddressChange? = nil,
+    in scope: Scope, at now: Date
   ) async throws(StoreError) -> JobRecord {
     try await queue.run(weight: 2) { transaction in
-      try transaction.update(id, priority: priority, limitRate: limitRate, address: address, at: now)
+      try transaction.update(id, priority: priority, limitRate: limitRate, address: address, in: scope, at: now)
     }
   }
 }
 
 extension Transaction {
   fileprivate mutating func update(
-    _ id: JobID, priority: Int?, limitRate: Int64??, address: AddressChange?, at now: Date
+    _ id: JobID, priority: Int?, limitRate: Int64??, address: AddressChange?, in scope: Scope, at now: Date
   ) throws -> JobRecord {
-    guard let before = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
+    guard let before = try JobRecord.fetch(db, id: id, in: scope) else { throw StoreError.notFound(id) }
     var spec = before.spec
     if let priority { spec.priority = priority }
     if let limitRate { spec.limitRate = limitRate }
@@ -91,8 +92,8 @@ extension Transaction {
       try leaveLine(id)
       try joinLine(id)
     }
-    try note(.changed, job: id, at: now, from: before.job.state, to: before.job.state, reason: reason)
-    guard let after = try JobRecord.fetch(db, id: id) else { throw StoreError.notFound(id) }
+    try note(.changed, job: id, of: spec.owner, at: now, from: before.job.state, to: before.job.state, reason: reason)
+    guard let after = try JobRecord.fetch(db, id: id, in: scope) else { throw StoreError.notFound(id) }
     return after
   }
 }

@@ -6,8 +6,10 @@ public import TransferAPI
 public enum StoreError: Error, Equatable, Sendable {
   case notFound(JobID)
   case noSuchBatch(String)
-  /// An unfinished job writes to the same path.
-  case destinationTaken(path: String, by: JobID)
+  /// Several users have a batch of this name, and none of them asks.
+  case ambiguousBatch(String, owners: [UInt32])
+  /// An unfinished job writes to the same path; `nil`: one that the caller may not see.
+  case destinationTaken(path: String, by: JobID?)
   case invalid(InvalidTransition)
   /// The job is running: whoever runs it ends it with `settle` first.
   case busy(JobID)
@@ -30,7 +32,11 @@ extension StoreError: CustomStringConvertible {
     switch self {
     case .notFound(let id): "no job \(id)"
     case .noSuchBatch(let name): "no batch \"\(name)\""
-    case .destinationTaken(let path, let id): "cannot write to \(path): job \(id) is writing there"
+    case .ambiguousBatch(let name, let owners):
+      "there are batches \"\(name)\" of the users \(owners.map(String.init).joined(separator: ", ")):"
+        + " say whose is meant with owner=UID"
+    case .destinationTaken(let path, nil): "cannot write to \(path): it is in use"
+    case .destinationTaken(let path, let id?): "cannot write to \(path): job \(id) is writing there"
     case .invalid(let transition): transition.description
     case .busy(let id): "job \(id) is running"
     case .urlChangeNotAllowed(let id, let state):

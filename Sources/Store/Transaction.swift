@@ -24,23 +24,24 @@ struct Transaction {
     try statement.execute()
   }
 
-  /// Appends to the history.
+  /// Appends to the history, which outlives the job, of its owner.
   mutating func note(
-    _ kind: Event.Kind, job: JobID, at: Date, from: JobState? = nil, to: JobState? = nil,
+    _ kind: Event.Kind, job: JobID, of owner: UInt32, at: Date, from: JobState? = nil, to: JobState? = nil,
     reason: String? = nil,
     error: JobFailure? = nil
   ) throws {
     // Most events tell no error: four columns less to bind.
     let sql =
       error == nil
-      ? "INSERT INTO event (job, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?)"
+      ? "INSERT INTO event (job, owner, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?, ?)"
       : """
-      INSERT INTO event (job, at, kind, from_state, to_state, reason,
+      INSERT INTO event (job, owner, at, kind, from_state, to_state, reason,
         error_code, error_message, error_status, error_transient)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """
     try db.run(sql) { bind in
       bind(job.rawValue)
+      bind(Int64(owner))
       bind(at.milliseconds)
       bind(kind.rawValue)
       bind(from?.rawValue)
@@ -54,23 +55,26 @@ struct Transaction {
         error: error))
   }
 
-  /// The unfinished download that writes to `path`, other than `job`.
-  func holder(of destination: String, except job: JobID?) throws -> JobID? {
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT id FROM job INDEXED BY job_destination
-        WHERE destination = ? AND kind = 'download'
-          AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
-          AND substr(destination, -1) <> '/' AND id <> ?
-        """)
-    return try Int64.fetchOne(statement, arguments: [destination, job?.rawValue ?? 0]).map(
-      JobID.init(rawValue:))
+  /// The unfinished download that writes to `path`, other than `job`, and its owner.
+  private func holder(of destination: String, except job: JobID?) throws -> (id: JobID, owner: UInt32)? {
+    let sql = """
+      SELECT id, owner FROM job INDEXED BY job_destination
+      WHERE destination = ? AND kind = 'download'
+        AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
+        AND substr(destination, -1) <> '/' AND id <> ?
+      """
+    return try db.row(sql) { bind in
+      bind(destination)
+      bind(job?.rawValue ?? 0)
+    } read: { reader in
+      (JobID(try reader.int64()), try reader.uid())
+    }
   }
 
-  /// - Throws: `destinationTaken`.
-  func claimDestination(_ destination: String, for job: JobID?) throws {
+  /// - Throws: `destinationTaken`, which names the other job only if it is in scope.
+  func claimDestination(_ destination: String, for job: JobID?, in scope: Scope) throws {
     if let holder = try holder(of: destination, except: job) {
-      throw StoreError.destinationTaken(path: destination, by: holder)
+      throw StoreError.destinationTaken(path: destination, by: scope.includes(holder.owner) ? holder.id : nil)
     }
   }
 }

@@ -6,21 +6,25 @@ import TransferAPI
 extension Transaction {
   /// The last of the line; `nil` where nobody stands in it.
   /// - Parameter destination: `JobSpec.storedDestination`.
-  func endOfLine(to destination: String, except job: JobID? = nil) throws -> JobID? {
-    let statement = try db.cachedStatement(
-      sql: """
-        SELECT id FROM job INDEXED BY job_upload_destination
-        WHERE destination = ? AND kind = 'upload'
-          AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
-          AND id <> ? AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.follows = job.id)
-        """)
-    return try Int64.fetchOne(statement, arguments: [destination, job?.rawValue ?? 0]).map(JobID.init(rawValue:))
+  func endOfLine(to destination: String, except job: JobID? = nil) throws -> (id: JobID, owner: UInt32)? {
+    let sql = """
+      SELECT id, owner FROM job INDEXED BY job_upload_destination
+      WHERE destination = ? AND kind = 'upload'
+        AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
+        AND id <> ? AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.follows = job.id)
+      """
+    return try db.row(sql) { bind in
+      bind(destination)
+      bind(job?.rawValue ?? 0)
+    } read: { reader in
+      (JobID(try reader.int64()), try reader.uid())
+    }
   }
 
   /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its own.
   func joinLine(_ id: JobID) throws {
-    guard let spec = try JobRecord.fetch(db, id: id)?.spec, spec.replacesTarget,
-      let last = try endOfLine(to: spec.storedDestination, except: id)
+    guard let spec = try JobRecord.fetch(db, id: id, in: .everything)?.spec, spec.replacesTarget,
+      let last = try endOfLine(to: spec.storedDestination, except: id)?.id
     else { return }
     try run("UPDATE job SET follows = ? WHERE id = ?", [last.rawValue, id.rawValue])
   }

@@ -5,11 +5,14 @@ public struct Batch: Codable, Equatable, Sendable {
   public var name: String
   public var createdAt: Date
   public var counts: StateCounts
+  /// The uid of the user who submitted its jobs; the name is unique for each owner. `nil` from a daemon that does not tell.
+  public var owner: UInt32?
 
-  public init(name: String, createdAt: Date, counts: StateCounts) {
+  public init(name: String, createdAt: Date, counts: StateCounts, owner: UInt32? = nil) {
     self.name = name
     self.createdAt = createdAt
     self.counts = counts
+    self.owner = owner
   }
 }
 

@@ -39,13 +39,15 @@ public struct JobDetail: Codable, Equatable, Sendable {
     public var isSpooled: Bool?
     /// The upload to the same URL that goes first.
     public var follows: JobID?
+    /// The uid of the user who submitted the job; `nil` from a daemon that does not tell.
+    public var owner: UInt32?
 
     public init(
       headers: [String: String] = [:], secretHeaders: [String] = [], hasCredentials: Bool = false,
       replace: Bool = false, createDirectories: Bool = false, nameFromResponse: Bool = false,
       limitRate: Int64? = nil, connectTimeout: Double? = nil, stallTimeout: Double? = nil,
       credentials: SecretReference? = nil, headerReferences: [String: SecretHeader]? = nil,
-      upload: UploadOptions? = nil, isSpooled: Bool? = nil, follows: JobID? = nil
+      upload: UploadOptions? = nil, isSpooled: Bool? = nil, follows: JobID? = nil, owner: UInt32? = nil
     ) {
       self.headers = headers
       self.secretHeaders = secretHeaders
@@ -61,6 +63,7 @@ public struct JobDetail: Codable, Equatable, Sendable {
       self.upload = upload
       self.isSpooled = isSpooled
       self.follows = follows
+      self.owner = owner
     }
   }
 

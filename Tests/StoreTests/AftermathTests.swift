@@ -19,7 +19,7 @@ import TransferAPI
   private func complete(_ fixture: Fixture, _ id: JobID, hook: Bool = false) async throws {
     try await fixture.settle(try await fixture.claim(id), .complete) { settlement in
       settlement.aftermath.fileAction = PendingFileAction(
-        job: id, path: "/a", action: .move(to: "/sent"), stamp: Self.stamp)
+        job: id, owner: Fixture.owner, path: "/a", action: .move(to: "/sent"), stamp: Self.stamp)
       settlement.aftermath.wantsHook = hook
     }
   }
@@ -31,7 +31,10 @@ import TransferAPI
     try await complete(fixture, id)
     #expect(try await fixture.record(id).job.action == FileAction(state: .pending))
     let due = try await fixture.store.dueFileActions(now: Fixture.at(10), limit: 10)
-    #expect(due == [PendingFileAction(job: id, path: "/a", action: .move(to: "/sent"), stamp: Self.stamp)])
+    #expect(
+      due == [
+        PendingFileAction(job: id, owner: Fixture.owner, path: "/a", action: .move(to: "/sent"), stamp: Self.stamp)
+      ])
     try await fixture.store.record([.init(job: id, end: .done, message: "moved")], at: Fixture.at(11))
     #expect(try await fixture.record(id).job.action == FileAction(state: .done, message: "moved"))
     #expect(try await fixture.store.dueFileActions(now: Fixture.at(20), limit: 10).isEmpty)

@@ -131,11 +131,19 @@ import TransferAPI
     ("jobs that run alone", Store.markedCandidates),
     ("times of jobs that run alone", Store.markedTimes),
     ("origins with jobs in the queue", Store.queuedOrigins),
-    ("all", "SELECT \(JobRecord.columns) " + JobPageQuery(limit: 1).sql),
-    ("state", "SELECT \(JobRecord.columns) " + JobPageQuery(state: .failed, limit: 1).sql),
-    ("batch", "SELECT \(JobRecord.columns) " + JobPageQuery(batch: "b", limit: 1).sql),
-    ("both", "SELECT \(JobRecord.columns) " + JobPageQuery(state: .failed, batch: "b", limit: 1).sql),
+    ("all", page(JobPageQuery(limit: 1, in: .everything))),
+    ("state", page(JobPageQuery(state: .failed, limit: 1, in: .everything))),
+    ("batch", page(JobPageQuery(batch: batch, limit: 1, in: .everything))),
+    ("both", page(JobPageQuery(state: .failed, batch: batch, limit: 1, in: .everything))),
+    ("all of one user", page(JobPageQuery(limit: 1, in: .owner(7)))),
+    ("state of one user", page(JobPageQuery(state: .failed, limit: 1, in: .owner(7)))),
   ]
+
+  private static let batch = BatchID(owner: 7, name: "b")
+
+  private static func page(_ query: JobPageQuery?) -> String {
+    "SELECT \(JobRecord.columns) " + (query?.sql ?? "out of scope")
+  }
 
   @Test("100,000 jobs: adding, claiming and paging stay fast")
   func many() async throws {

@@ -11,6 +11,9 @@ final class Fixture: Sendable {
   let store: Store
   private let told: EventLog
 
+  /// The daemon's uid, and whose jobs these are where a test says nothing else.
+  static let owner = geteuid()
+
   /// Whole seconds, so that what comes back from the database is equal.
   static let epoch = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -40,7 +43,7 @@ final class Fixture: Sendable {
 
   /// A download; `n` makes it different from others.
   static func spec(_ n: Int, origin: String = "https://example.org:443") -> JobSpec {
-    JobSpec(owner: 0, url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
+    JobSpec(owner: owner, url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
   }
 
   @discardableResult

@@ -35,17 +35,19 @@ import TransferAPI
   @Test(
     "a selector's ids",
     arguments: [
-      (JobSelector.ids([7, 99, 2, 7, 1]), [1, 2, 7] as [JobID]), (.batch("b"), [3, 6, 9, 12]),
-      (.batch("x"), []),
+      (JobSelection.ids([7, 99, 2, 7, 1]), [1, 2, 7] as [JobID]),
+      (.batch(BatchID(owner: Fixture.owner, name: "b")), [3, 6, 9, 12]),
+      (.batch(BatchID(owner: Fixture.owner, name: "x")), []),
       (.state(.paused), [2, 4, 6, 8, 10, 12]), (.all, (1...12).map { JobID($0) }),
     ])
-  func selectors(selector: JobSelector, expected: [JobID]) async throws {
+  func selectors(selection: JobSelection, expected: [JobID]) async throws {
     let fixture = try await twelve()
     defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
     let store = fixture.store
-    #expect(try await store.ids(matching: selector, limit: 100) == expected)
-    #expect(try await store.ids(matching: selector, limit: 2) == Array(expected.prefix(2)))
-    #expect(try await store.ids(matching: selector, after: 2, limit: 100) == expected.filter { $0 > 2 })
+    #expect(try await store.ids(matching: selection, limit: 100, in: .everything) == expected)
+    #expect(try await store.ids(matching: selection, limit: 2, in: .everything) == Array(expected.prefix(2)))
+    #expect(
+      try await store.ids(matching: selection, after: 2, limit: 100, in: .everything) == expected.filter { $0 > 2 })
   }
 
   @Test("records come in the order asked for, without those that are gone")

@@ -80,8 +80,8 @@ import TransferAPI
     #expect(Set(answers.map(\.id)).count == 1)
     #expect(answers.filter { !$0.existing }.count == 1)
     #expect(try await fixture.store.counts().total == 1)
-    #expect(try await fixture.store.job(key: "same")?.job.id == answers[0].id)
-    #expect(try await fixture.store.job(key: "other") == nil)
+    #expect(try await fixture.store.job(key: "same", owner: Fixture.owner)?.job.id == answers[0].id)
+    #expect(try await fixture.store.job(key: "other", owner: Fixture.owner) == nil)
   }
 
   @Test("a destination is free again when its job is over", arguments: JobState.allCases)

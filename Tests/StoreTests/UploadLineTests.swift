@@ -6,7 +6,7 @@ import TransferAPI
 
 @Suite struct UploadLineTests {
   static func upload(_ path: String, to url: String = "https://h/x") -> JobSpec {
-    JobSpec(owner: 0, uploading: path, to: url, origin: "https://h:443")
+    JobSpec(owner: Fixture.owner, uploading: path, to: url, origin: "https://h:443")
   }
 
   private func candidates(_ fixture: Fixture) async throws -> [JobID] {

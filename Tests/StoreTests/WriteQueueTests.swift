@@ -66,8 +66,8 @@ import TransferAPI
     async let second: Result<Void, any Error> = {
       do {
         try await fixture.store.queue.run { transaction in
-          try transaction.run("INSERT INTO batch (name, created_at) VALUES ('x', 0)", [])
-          try transaction.note(.added, job: 77, at: Fixture.epoch)
+          try transaction.run("INSERT INTO batch (name, owner, created_at) VALUES ('x', 0, 0)", [])
+          try transaction.note(.added, job: 77, of: Fixture.owner, at: Fixture.epoch)
           throw Refusal()
         }
         return .success(())

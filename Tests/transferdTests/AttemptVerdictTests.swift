@@ -14,7 +14,7 @@ import TransferAPI
     var spec = JobSpec(owner: 0, url: "http://h/x", origin: "http://h:80", destination: "/d/x")
     spec.maxAttempts = 3
     change(&spec)
-    let id = try await store.submit([spec], at: Date())[0].get().id
+    let id = try await store.submit([spec], in: .everything, at: Date())[0].get().id
     return (store, try await store.claim([id], at: Date())[0], directory)
   }
 

@@ -22,11 +22,11 @@ import TransferAPI
       sent = try other?.path ?? directory.directory("sent")
     }
 
-    func action(_ action: SuccessAction) throws -> PendingFileAction {
+    func action(_ action: SuccessAction, owner: UInt32 = geteuid()) throws -> PendingFileAction {
       var status = stat()
       try #require(stat(path, &status) == 0)
       return PendingFileAction(
-        job: JobID(7), path: path, action: action, stamp: try #require(FileActionPerformer.stamp(status)))
+        job: JobID(7), owner: owner, path: path, action: action, stamp: try #require(FileActionPerformer.stamp(status)))
     }
 
     var move: PendingFileAction { get throws { try action(.move(to: sent)) } }
@@ -177,5 +177,28 @@ import TransferAPI
     let outcomes = FileActionRound.perform([try room.move], now: Date(timeIntervalSince1970: 0))
     #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(room.path) to \(room.sent)/a.csv")])
     #expect(FileActionPerformer.step("x", ENOSPC) == .later("x: No space left on device"))
+  }
+
+  @Test(
+    "a member's job leaves a file that belongs to another user where it is", .enabled(if: geteuid() == 0, "needs root"))
+  func foreign() throws {
+    let (alice, bob, daemon) = (UInt32(41_002), UInt32(41_003), UInt32(41_001))
+    for isDelete in [true, false] {
+      let room = try Room()
+      chown(room.path, alice, alice)
+      let kind: SuccessAction = isDelete ? .delete : .move(to: room.sent)
+      let refused = FileActionPerformer(action: try room.action(kind, owner: bob), daemon: daemon).perform()
+      #expect(refused == .failed("kept \(room.path): it belongs to another user"))
+      #expect(room.outNames == ["a.csv"] && room.sentNames.isEmpty)
+      // A name of Bob's for a file of Alice's changes nothing.
+      let name = room.directory.path("out/b.csv")
+      try #require(link(room.path, name) == 0)
+      var linked = try room.action(kind, owner: bob)
+      linked.path = name
+      #expect(isFailed(FileActionPerformer(action: linked, daemon: daemon).perform()))
+      #expect(room.outNames == ["a.csv", "b.csv"] && room.sentNames.isEmpty)
+      #expect(isDone(FileActionPerformer(action: try room.action(kind, owner: alice), daemon: daemon).perform()))
+      #expect(room.outNames == ["b.csv"])
+    }
   }
 }

@@ -24,8 +24,8 @@ import TransferAPI
 
     func cancelled(_ n: Int, at time: Date) async throws {
       let spec = JobSpec(owner: 0, url: "http://h/\(n)", origin: "http://h:80", destination: "/d/\(n)")
-      let id = try await store.submit([spec], at: time)[0].get().id
-      _ = await store.transition([id], .cancel, at: time)
+      let id = try await store.submit([spec], in: .everything, at: time)[0].get().id
+      _ = await store.transition([id], .cancel, in: .everything, at: time)
     }
 
     func keeper(days: Int) -> HistoryKeeper {
@@ -35,7 +35,7 @@ import TransferAPI
     }
 
     var jobsWithHistory: Set<Int64> {
-      get async throws { Set(try await store.events(since: 0, limit: 100).map(\.job.rawValue)) }
+      get async throws { Set(try await store.events(since: 0, limit: 100, in: .everything).map(\.job.rawValue)) }
     }
   }
 

@@ -19,14 +19,14 @@ import TransferAPI
       directory = try TemporaryDirectory()
       store = try Store(directory: directory.path("state"), now: Date(), onEvents: { _ in })
       let spec = JobSpec(owner: 0, url: "http://h/x", origin: "http://h:80", destination: "/d/x")
-      let id = try await store.submit([spec], at: Date())[0].get().id
+      let id = try await store.submit([spec], in: .everything, at: Date())[0].get().id
       record = try await store.claim([id], at: Date())[0]
     }
 
     func journal(fence: Int64) -> JobJournal {
       let (store, slot, id) = (store, slot, record.job.id)
       return JobJournal(store: store, id: id, fence: fence, isUnnamed: false) {
-        let isNamed = (try? await store.job(id))??.finishing != nil
+        let isNamed = (try? await store.job(id, in: .everything))??.finishing != nil
         slot.mutate { $0.append(isNamed) }
       }
     }
@@ -46,7 +46,7 @@ import TransferAPI
     let world = try await World()
     try await world.journal(fence: world.record.fence).willRename(Self.data(size))
     #expect(world.slot.value == [false])
-    let row = try #require(try await world.store.job(world.record.job.id))
+    let row = try #require(try await world.store.job(world.record.job.id, in: .everything))
     #expect(row.finishing == .init(device: 1, inode: 2))
     #expect(row.job.bytesDone == size)
     #expect((row.resumeData != nil) == isKept)
@@ -59,7 +59,7 @@ import TransferAPI
     await #expect(throws: LostClaim.self) {
       try await world.journal(fence: world.record.fence - 1).willRename(Self.data(10))
     }
-    let row = try #require(try await world.store.job(world.record.job.id))
+    let row = try #require(try await world.store.job(world.record.job.id, in: .everything))
     #expect(row.finishing == nil && row.job.bytesDone == 0)
     await world.store.close()
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TestSupport
 import Testing
 import TransferAPI
@@ -14,27 +15,27 @@ import TransferAPI
   @Test("pieces become a file under the name that was asked for")
   func pieces() throws {
     let (spools, directory) = try spools()
-    let spool = try spools.create("dump.sql")
+    let spool = try spools.create("dump.sql", for: geteuid())
     #expect(SpoolDirectory.isToken(spool.token))
-    #expect(try spools.append(Array("abc".utf8), at: 0, to: spool.token).bytes == 3)
-    #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token).bytes == 6)
+    #expect(try spools.append(Array("abc".utf8), at: 0, to: spool.token, in: .everything).bytes == 3)
+    #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token, in: .everything).bytes == 6)
     // An answer was lost: the same piece again.
-    #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token).bytes == 6)
-    #expect(throws: Problem.self) { try spools.append(Array("x".utf8), at: 7, to: spool.token) }
-    let path = try spools.commit(spool.token)
+    #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token, in: .everything).bytes == 6)
+    #expect(throws: Problem.self) { try spools.append(Array("x".utf8), at: 7, to: spool.token, in: .everything) }
+    let path = try spools.commit(spool.token, in: .everything)
     #expect(path == directory.path("spool/\(spool.token)/dump.sql"))
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "abcdef")
-    #expect(try spools.status(spool.token).bytes == 6)
-    spools.remove(spool.token)
+    #expect(try spools.status(spool.token, in: .everything).bytes == 6)
+    spools.remove(spool.token, in: .everything)
     #expect(try directory.names(in: "spool").isEmpty)
-    #expect(throws: Problem.self) { try spools.commit(spool.token) }
+    #expect(throws: Problem.self) { try spools.commit(spool.token, in: .everything) }
   }
 
   @Test("a name that leads elsewhere is refused", arguments: ["", ".", "..", "a/b", "a\0b"])
   func names(_ name: String) throws {
     let (spools, directory) = try spools()
     defer { directory.remove() }
-    #expect(throws: Problem.self) { try spools.create(name) }
+    #expect(throws: Problem.self) { try spools.create(name, for: geteuid()) }
   }
 
   @Test(
@@ -43,8 +44,8 @@ import TransferAPI
   func tokens(_ token: String) throws {
     let (spools, directory) = try spools()
     try directory.file("keep", text: "x")
-    #expect(spools.file(token) == nil)
-    spools.remove(token)
+    #expect(spools.file(token, in: .everything) == nil)
+    spools.remove(token, in: .everything)
     #expect(try directory.names() == ["keep"])
   }
 
@@ -53,15 +54,68 @@ import TransferAPI
     let (spools, directory) = try spools()
     defer { directory.remove() }
     let (ended, needed, fresh, old) = (
-      try spools.create("a").token, try spools.create("b").token, try spools.create("c").token,
-      try spools.create("d").token
+      try spools.create("a", for: geteuid()).token, try spools.create("b", for: geteuid()).token,
+      try spools.create("c", for: geteuid()).token,
+      try spools.create("d", for: geteuid()).token
     )
     let past = Date().addingTimeInterval(-2 * 86400)
     for token in [needed, old] {
-      try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: try #require(spools.file(token)))
+      try FileManager.default.setAttributes(
+        [.modificationDate: past], ofItemAtPath: try #require(spools.file(token, in: .everything)))
     }
     spools.sweep(known: [ended: false, needed: true], now: Date())
-    #expect(spools.file(ended) == nil && spools.file(old) == nil)
-    #expect(spools.file(needed) != nil && spools.file(fresh) != nil)
+    #expect(spools.file(ended, in: .everything) == nil && spools.file(old, in: .everything) == nil)
+    #expect(spools.file(needed, in: .everything) != nil && spools.file(fresh, in: .everything) != nil)
+  }
+
+  @Test("a token is for the user who made it, the daemon's own user and root")
+  func owners() throws {
+    let (spools, directory) = try spools()
+    let (alice, bob) = (UInt32(41_002), UInt32(41_003))
+    let token = try spools.create("a", for: alice).token
+    let own = try spools.create("a", for: geteuid()).token
+    #expect(try directory.names(in: "spool") == [own, "\(token).\(alice)"].sorted())
+    for scope in [Scope.owner(alice), .everything] {
+      #expect(try spools.append(Array("abc".utf8), at: 0, to: token, in: scope).bytes == 3)
+      #expect(try spools.status(token, in: scope).bytes == 3)
+      #expect(try spools.commit(token, in: scope) == directory.path("spool/\(token).\(alice)/a"))
+    }
+    let none = String(repeating: "0", count: 32)
+    func refusal(_ token: String, _ body: (String) throws -> Void) -> String? {
+      do {
+        try body(token)
+        return nil
+      } catch {
+        return "\(error)".replacingOccurrences(of: token, with: "TOKEN")
+      }
+    }
+    // In the same words as a token that nobody has.
+    for (user, foreign) in [(bob, token), (bob, own), (alice, own)] {
+      let scope = Scope.owner(user)
+      for call: (String) throws -> Void in [
+        { _ = try spools.append([0], at: 0, to: $0, in: scope) }, { _ = try spools.status($0, in: scope) },
+        { _ = try spools.commit($0, in: scope) },
+      ] {
+        let text = refusal(foreign, call)
+        #expect(text == "nothing is spooled as TOKEN" && text == refusal(none, call))
+      }
+      spools.remove(foreign, in: scope)
+      #expect(spools.file(foreign, in: scope) == nil && spools.file(foreign, in: .everything) != nil)
+    }
+    #expect(try spools.status(token, in: .everything).bytes == 3)
+    spools.remove(token, in: .owner(alice))
+    #expect(try directory.names(in: "spool") == [own])
+  }
+
+  @Test("what a member left is swept like everything else")
+  func sweepOwned() throws {
+    let (spools, directory) = try spools()
+    let (ended, old) = (try spools.create("a", for: 41_002).token, try spools.create("b", for: 41_002).token)
+    let fresh = try spools.create("c", for: 41_002).token
+    let file = try #require(spools.file(old, in: .everything))
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date().addingTimeInterval(-2 * 86400)], ofItemAtPath: file)
+    spools.sweep(known: [ended: false], now: Date())
+    #expect(try directory.names(in: "spool") == ["\(fresh).41002"])
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Store
 import TransferAPI
 
 /// Who asks: the uid at the other end of the socket, as the kernel reports it (`SO_PEERCRED`, unix(7)).
@@ -31,6 +32,9 @@ struct Caller: Equatable, Sendable {
   static func member(_ uid: UInt32) -> Caller { Caller(uid: uid, role: .member) }
 
   var isMember: Bool { role == .member }
+
+  /// Whose jobs this caller reaches.
+  var scope: Scope { isMember ? .owner(uid) : .everything }
 
   /// Commands run, and files and variables are read, with the daemon's rights: only who has them may ask for it.
   func mayUse(_ reference: SecretReference) -> Bool {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Hummingbird
 import NIOCore
 import NIOFoundationCompat
+import Store
 import TransferAPI
 
 /// A request with its one path parameter, and readers that say what is wrong.
@@ -19,6 +20,13 @@ struct ControlRequest: Sendable {
   func jobID() throws(Problem) -> JobID {
     guard let id = JobID(parameter) else { throw Problem(.notFound, "no job \"\(parameter)\"") }
     return id
+  }
+
+  /// Whose jobs the request reaches: all that the caller may reach, or, with `owner=UID`, those of one user.
+  func scope() throws(Problem) -> Scope {
+    guard let uid: UInt32 = try integer("owner", in: 0...UInt32.max) else { return caller.scope }
+    guard caller.scope.includes(uid) else { throw Problem(.notFound, "no jobs of the user \(uid)") }
+    return .owner(uid)
   }
 
   func query(_ name: String) -> String? {

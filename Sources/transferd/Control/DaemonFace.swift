@@ -25,12 +25,14 @@ struct DaemonFace: Sendable {
     spools.sweep(known: known, now: Date())
   }
 
-  func stats() async throws -> Stats {
+  /// - Parameter scope: whose jobs are counted.
+  func stats(in scope: Scope) async throws -> Stats {
     let limits = await scheduler.limits
     return Stats(
       version: Version.current, pid: getpid(), stateDirectory: stateDirectory, startedAt: startedAt,
-      counts: try await store.counts(), bytesPerSecond: scheduler.board.all().reduce(0) { $0 + $1.bytesPerSecond },
+      counts: try await store.counts(in: scope),
+      bytesPerSecond: scheduler.board.all(in: scope).reduce(0) { $0 + $1.bytesPerSecond },
       maxActive: limits.admission.maxActive, maxPerOrigin: limits.admission.maxPerOrigin,
-      lastEvent: try await store.lastEvent())
+      lastEvent: try await store.lastEvent(in: scope))
   }
 }

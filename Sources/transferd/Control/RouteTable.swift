@@ -13,14 +13,26 @@ struct RouteTable: HTTPResponder {
   let access: PeerAccess
   let logger: Logger
 
+  /// Who may call a route, of those who may connect.
+  private enum Audience: Equatable, Sendable {
+    /// Everyone. What the handlers reach is the caller's own: `Scope`.
+    case everyone
+    /// The user that the daemon runs as, and root.
+    case administrators
+
+    func includes(_ caller: Caller) -> Bool { self == .everyone || !caller.isMember }
+  }
+
   private struct Route: Sendable {
     var method: HTTPRequest.Method
     var path: [Component]
+    var audience: Audience
     var handler: Handler
 
-    init(_ method: HTTPRequest.Method, _ path: String, _ handler: @escaping Handler) {
+    init(_ method: HTTPRequest.Method, _ path: String, _ audience: Audience, _ handler: @escaping Handler) {
       self.method = method
       self.path = path.split(separator: "/").map { Component(String($0)) }
+      self.audience = audience
       self.handler = handler
     }
   }
@@ -40,34 +52,34 @@ struct RouteTable: HTTPResponder {
   }
 
   private static let routes: [Route] = [
-    Route(.post, "/v1/jobs", Handlers.addJob),
-    Route(.post, "/v1/jobs:batch", Handlers.addJobs),
-    Route(.get, "/v1/jobs", Handlers.listJobs),
-    Route(.get, "/v1/jobs/{id}", Handlers.showJob),
-    Route(.patch, "/v1/jobs/{id}", Handlers.changeJob),
-    Route(.delete, "/v1/jobs/{id}", Handlers.removeJob),
-    Route(.post, "/v1/jobs/{id}:pause", Handlers.verb(.pause)),
-    Route(.post, "/v1/jobs/{id}:resume", Handlers.verb(.resume)),
-    Route(.post, "/v1/jobs/{id}:cancel", Handlers.verb(.cancel)),
-    Route(.post, "/v1/jobs/{id}:retry", Handlers.verb(.retry)),
-    Route(.post, "/v1/jobs:pause", Handlers.verbs(.pause)),
-    Route(.post, "/v1/jobs:resume", Handlers.verbs(.resume)),
-    Route(.post, "/v1/jobs:cancel", Handlers.verbs(.cancel)),
-    Route(.post, "/v1/jobs:retry", Handlers.verbs(.retry)),
-    Route(.post, "/v1/jobs:remove", Handlers.verbs(.remove)),
-    Route(.get, "/v1/events", Handlers.events),
-    Route(.get, "/v1/batches", Handlers.listBatches),
-    Route(.get, "/v1/batches/{name}", Handlers.showBatch),
-    Route(.get, "/v1/export", Handlers.export),
-    Route(.post, "/v1/spool", Handlers.makeSpool),
-    Route(.get, "/v1/spool/{token}", Handlers.showSpool),
-    Route(.put, "/v1/spool/{token}", Handlers.fillSpool),
-    Route(.delete, "/v1/spool/{token}", Handlers.removeSpool),
-    Route(.get, "/v1/stats", Handlers.stats),
-    Route(.post, "/v1/daemon:reload", Handlers.reload),
-    Route(.post, "/v1/daemon:stop", Handlers.stop),
-    Route(.get, "/healthz", Handlers.health),
-    Route(.get, "/metrics", Handlers.metrics),
+    Route(.post, "/v1/jobs", .everyone, Handlers.addJob),
+    Route(.post, "/v1/jobs:batch", .everyone, Handlers.addJobs),
+    Route(.get, "/v1/jobs", .everyone, Handlers.listJobs),
+    Route(.get, "/v1/jobs/{id}", .everyone, Handlers.showJob),
+    Route(.patch, "/v1/jobs/{id}", .everyone, Handlers.changeJob),
+    Route(.delete, "/v1/jobs/{id}", .everyone, Handlers.removeJob),
+    Route(.post, "/v1/jobs/{id}:pause", .everyone, Handlers.verb(.pause)),
+    Route(.post, "/v1/jobs/{id}:resume", .everyone, Handlers.verb(.resume)),
+    Route(.post, "/v1/jobs/{id}:cancel", .everyone, Handlers.verb(.cancel)),
+    Route(.post, "/v1/jobs/{id}:retry", .everyone, Handlers.verb(.retry)),
+    Route(.post, "/v1/jobs:pause", .everyone, Handlers.verbs(.pause)),
+    Route(.post, "/v1/jobs:resume", .everyone, Handlers.verbs(.resume)),
+    Route(.post, "/v1/jobs:cancel", .everyone, Handlers.verbs(.cancel)),
+    Route(.post, "/v1/jobs:retry", .everyone, Handlers.verbs(.retry)),
+    Route(.post, "/v1/jobs:remove", .everyone, Handlers.verbs(.remove)),
+    Route(.get, "/v1/events", .everyone, Handlers.events),
+    Route(.get, "/v1/batches", .everyone, Handlers.listBatches),
+    Route(.get, "/v1/batches/{name}", .everyone, Handlers.showBatch),
+    Route(.get, "/v1/export", .everyone, Handlers.export),
+    Route(.post, "/v1/spool", .everyone, Handlers.makeSpool),
+    Route(.get, "/v1/spool/{token}", .everyone, Handlers.showSpool),
+    Route(.put, "/v1/spool/{token}", .everyone, Handlers.fillSpool),
+    Route(.delete, "/v1/spool/{token}", .everyone, Handlers.removeSpool),
+    Route(.get, "/v1/stats", .everyone, Handlers.stats),
+    Route(.post, "/v1/daemon:reload", .administrators, Handlers.reload),
+    Route(.post, "/v1/daemon:stop", .administrators, Handlers.stop),
+    Route(.get, "/healthz", .everyone, Handlers.health),
+    Route(.get, "/metrics", .everyone, Handlers.metrics),
   ]
 
   /// HEAD is answered as GET is, without the body. RFC 9110 §9.3.2
@@ -101,10 +113,14 @@ struct RouteTable: HTTPResponder {
           if route.method == .get { allowed.append(HTTPRequest.Method.head.rawValue) }
           continue
         }
+        let caller = Caller(uid: peer, daemon: access.uid)
+        guard route.audience.includes(caller) else {
+          throw Problem(
+            .permission,
+            "\(request.method.rawValue) \(request.uri.path) is for the user that runs transferd and for root")
+        }
         return try await route.handler(
-          ControlRequest(
-            request: request, parameter: parameter, caller: Caller(uid: peer, daemon: access.uid),
-            channel: context.channel), daemon)
+          ControlRequest(request: request, parameter: parameter, caller: caller, channel: context.channel), daemon)
       }
       guard !allowed.isEmpty else { throw Problem(.notFound, "there is nothing at \(request.uri.path)") }
       var refusal = Reply.problem(

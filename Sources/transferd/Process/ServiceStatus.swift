@@ -32,7 +32,7 @@ struct ServiceStatus: Sendable {
   private func status() async {
     for await _ in hub.watch() {
       guard !Task.isCancelled else { return }
-      if let counts = try? await store.counts() {
+      if let counts = try? await store.counts(in: .everything) {
         notifier.send("STATUS=\(counts.running) running, \(counts.queued + counts.retrying) waiting")
       }
       // Not more than one line a second, however fast jobs go by.

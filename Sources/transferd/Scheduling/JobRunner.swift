@@ -93,7 +93,7 @@ struct JobRunner: Sendable {
   /// Of an upload from standard input, the daemon's own copy of that.
   func removePartFile(of record: JobRecord) {
     guard record.job.kind == .download else {
-      if let token = record.spec.spool { spools.remove(token) }
+      if let token = record.spec.spool { spools.remove(token, in: .everything) }
       return
     }
     Self.removeDownload(of: record)

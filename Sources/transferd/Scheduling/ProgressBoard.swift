@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Store
 import Synchronization
 import TransferAPI
 import TransferEngine
@@ -7,6 +8,8 @@ import TransferEngine
 /// Live numbers of the running jobs: in memory only, never stored as truth.
 final class ProgressBoard: Sendable {
   private struct Entry {
+    /// The uid of the job's owner.
+    let owner: UInt32
     var request: AttemptRequest
     var lastBytes: Int64
     var lastTime: ContinuousClock.Instant
@@ -20,8 +23,8 @@ final class ProgressBoard: Sendable {
 
   private let entries = Mutex<[JobID: Entry]>([:])
 
-  func add(_ id: JobID, _ request: AttemptRequest, bytesDone: Int64) {
-    entries.withLock { $0[id] = Entry(request: request, lastBytes: bytesDone, lastTime: .now) }
+  func add(_ id: JobID, of owner: UInt32, _ request: AttemptRequest, bytesDone: Int64) {
+    entries.withLock { $0[id] = Entry(owner: owner, request: request, lastBytes: bytesDone, lastTime: .now) }
   }
 
   func remove(_ id: JobID) {
@@ -60,8 +63,10 @@ final class ProgressBoard: Sendable {
     entries.withLock { $0[id].map { Self.progress(id, $0) } }
   }
 
-  func all() -> [Progress] {
-    entries.withLock { $0.map { Self.progress($0.key, $0.value) } }.sorted { $0.job < $1.job }
+  func all(in scope: Scope) -> [Progress] {
+    entries.withLock { entries in
+      entries.compactMap { id, entry in scope.includes(entry.owner) ? Self.progress(id, entry) : nil }
+    }.sorted { $0.job < $1.job }
   }
 
   private static func progress(_ id: JobID, _ entry: Entry) -> Progress {

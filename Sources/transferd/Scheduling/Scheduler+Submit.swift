@@ -28,17 +28,17 @@ extension Scheduler {
     var destinations = DestinationCheck()
     var completed: [JobRecord] = []
     for (index, spec) in specs.enumerated() {
-      if let key = spec.key, let known = try? await store.job(key: key) {
+      if let key = spec.key, let known = try? await store.job(key: key, owner: caller.uid) {
         results[positions[index]] = .success(Submission(id: known.job.id, existing: true, state: known.job.state))
         completed.append(known)
-        if let token = spec.spool, token != known.spec.spool { runner.spools.remove(token) }
+        if let token = spec.spool, token != known.spec.spool { runner.spools.remove(token, in: caller.scope) }
         continue
       }
       do throws(Problem) {
         switch spec.kind {
         case .download: try destinations.check(spec)
         case .upload:
-          if let token = spec.spool { specs[index].source = try await commitSpool(token) }
+          if let token = spec.spool { specs[index].source = try await commitSpool(token, in: caller.scope) }
           try sourceCheck.check(specs[index])
         }
         fresh.append(index)
@@ -51,7 +51,7 @@ extension Scheduler {
       for index in fresh { results[positions[index]] = .failure(Problem(.unavailable, "the daemon is stopping")) }
       return results
     }
-    let stored = await store.submit(fresh.map { specs[$0] }, at: Date())
+    let stored = await store.submit(fresh.map { specs[$0] }, in: caller.scope, at: Date())
     for (index, result) in zip(fresh, stored) {
       results[positions[index]] = result.mapError(Problem.init)
       if let first = (try? result.get())?.follows { followed.insert(first) }
@@ -60,9 +60,9 @@ extension Scheduler {
     return results
   }
 
-  private func commitSpool(_ token: String) async throws(Problem) -> String {
+  private func commitSpool(_ token: String, in scope: Scope) async throws(Problem) -> String {
     let spools = runner.spools
-    return try await BlockingWork.run { Result { () throws(Problem) in try spools.commit(token) } }.get()
+    return try await BlockingWork.run { Result { () throws(Problem) in try spools.commit(token, in: scope) } }.get()
   }
 
   private var sourceCheck: SourceCheck { SourceCheck(stateDirectory: runner.stateDirectory) }
@@ -73,6 +73,7 @@ extension Problem {
   init(_ error: StoreError) {
     switch error {
     case .notFound, .noSuchBatch: self.init(.notFound, error.description)
+    case .ambiguousBatch: self.init(.invalid, error.description)
     case .destinationTaken: self.init(.destinationExists, error.description)
     case .invalid, .busy, .urlChangeNotAllowed: self.init(.notAllowed, error.description)
     case .diskFull: self.init(.diskFull, error.description)

@@ -198,7 +198,7 @@ actor Scheduler {
       }
       entry.request = request
       active[id] = entry
-      board.add(id, request, bytesDone: record.job.bytesDone)
+      board.add(id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)
       startSampling()
       if isStopping { stop(id, .shutdown) }
       Task { await self.run(record, request) }

@@ -50,7 +50,8 @@ extension AttemptVerdict {
     settlement.attempt.outcome = .completed
     guard record.spec.spool == nil, record.spec.upload.onSuccess != .keep, let source = response.source else { return }
     settlement.aftermath.fileAction = PendingFileAction(
-      job: record.job.id, path: record.spec.source, action: record.spec.upload.onSuccess, stamp: SourceStamp(source))
+      job: record.job.id, owner: record.spec.owner, path: record.spec.source, action: record.spec.upload.onSuccess,
+      stamp: SourceStamp(source))
   }
 }
 

@@ -8,6 +8,8 @@ import TransferAPI
 /// and nothing that stands in the other directory is ever replaced.
 struct FileActionPerformer {
   let action: PendingFileAction
+  /// The daemon's uid.
+  var daemon = geteuid()
 
   enum Step: Equatable, Sendable {
     /// These directories are still to be brought to the disk.
@@ -37,6 +39,7 @@ struct FileActionPerformer {
     switch found(at: path) {
     case .nothing: return .done("nothing to delete: \(path) is gone already", touched: [])
     case .other: return .failed(Self.changed(path))
+    case .foreign: return .failed(Self.foreign(path))
     case .sent: break
     }
     guard Glibc.rename(path, aside) == 0 else { return Self.step("cannot delete \(path)", errno) }
@@ -58,6 +61,7 @@ struct FileActionPerformer {
     let candidates = Self.names(for: path, job: action.job).map { (directory == "/" ? "" : directory) + "/" + $0 }
     switch found(at: path) {
     case .other: return .failed(Self.changed(path))
+    case .foreign: return .failed(Self.foreign(path))
     case .nothing:
       // An earlier try came to its last step, or somebody else took the file.
       if let there = candidates.first(where: { isSent($0, exactInode: false) }) {
@@ -106,13 +110,16 @@ struct FileActionPerformer {
     case nothing
     /// The version that the server has.
     case sent
+    /// That version, but it is not for this job's owner to delete or move.
+    case foreign
     case other
   }
 
   func found(at path: String) -> Found {
     var status = stat()
     guard lstat(path, &status) == 0 else { return .nothing }
-    return Self.stamp(status) == action.stamp ? .sent : .other
+    guard Self.stamp(status) == action.stamp else { return .other }
+    return FileOwnership.mayRemove(fileOf: status.st_uid, jobOf: action.owner, daemon: daemon) ? .sent : .foreign
   }
 
   /// - Parameter exactInode: otherwise a copy with the same length and time counts too.
@@ -152,6 +159,8 @@ struct FileActionPerformer {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
     return String(path[..<slash])
   }
+
+  static func foreign(_ path: String) -> String { "kept \(path): it belongs to another user" }
 
   static func changed(_ path: String) -> String { "kept \(path): it changed after it was uploaded" }
 

@@ -18,7 +18,14 @@ struct SourceCheck: Sendable {
     // Never blocks: a regular file, and whoever puts a FIFO in its place meanwhile gets O_NONBLOCK.
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.problem(path, errno) }
+    // The file that was opened, not the one that has its name by now.
+    let owner = fstat(descriptor, &status) == 0 ? status.st_uid : nil
     close(descriptor)
+    if spec.upload.onSuccess != .keep {
+      guard let owner, FileOwnership.mayRemove(fileOf: owner, jobOf: spec.owner) else {
+        throw Problem(.permission, "cannot delete or move \(path) afterwards: it belongs to another user")
+      }
+    }
     if spec.spool == nil { try checkOutside(path) }
     try Self.checkAction(spec)
   }

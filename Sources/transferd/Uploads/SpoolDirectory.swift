@@ -1,35 +1,43 @@
 import FoundationEssentials
 import Glibc
+import Store
 import TransferAPI
 import TransferEngine
 
-/// The daemon's own copies of what came by standard input: `spool/TOKEN/NAME` in the state directory.
+/// The daemon's own copies of what came by standard input: `spool/TOKEN/NAME` in the state directory, and
+/// `spool/TOKEN.UID/NAME` where another user than the daemon's made it. The name of the directory is durable as soon as the
+/// file is, so a token never outlives the knowledge of whose it is.
 ///
 /// Pieces are appended at the offset where the last one ended, so that a client may ask and go on after the daemon was
 /// killed. What a job is made of is on the disk before the job exists.
 struct SpoolDirectory: Sendable {
   let path: String
+  /// The daemon's uid.
+  let owner: UInt32
 
   /// Without a job for this long it is a leftover of a client that went away.
   static let patience: TimeInterval = 86400
   static let maximumPieceBytes = 4 << 20
 
-  init(stateDirectory: String) { path = stateDirectory + "/spool" }
+  init(stateDirectory: String, owner: UInt32 = geteuid()) {
+    path = stateDirectory + "/spool"
+    self.owner = owner
+  }
 
   /// 32 hexadecimal digits.
   static func isToken(_ text: String) -> Bool {
     text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 
-  /// An empty file of this name.
-  func create(_ name: String) throws(Problem) -> Spool {
+  /// An empty file of this name, for the user with this uid.
+  func create(_ name: String, for uid: UInt32) throws(Problem) -> Spool {
     do throws(TransferError) {
       try SafeFileName.check(name)
     } catch {
       throw Problem(.invalid, error.description)
     }
     let token = [0, 1].map { _ in Self.hexadecimal(UInt64.random(in: .min ... .max)) }.joined()
-    let directory = path + "/" + token
+    let directory = directory(of: token, uid)
     guard mkdir(path, 0o700) == 0 || errno == EEXIST, mkdir(directory, 0o700) == 0 else {
       throw Self.problem("cannot make \(directory)")
     }
@@ -39,10 +47,35 @@ struct SpoolDirectory: Sendable {
     return Spool(token: token, bytes: 0)
   }
 
-  /// The file of a token; `nil` where there is none.
-  func file(_ token: String) -> String? {
+  private func directory(of token: String, _ uid: UInt32) -> String {
+    path + "/" + token + (uid == owner ? "" : ".\(uid)")
+  }
+
+  /// The directory of a token; `nil` where there is none in scope.
+  private func directory(of token: String, in scope: Scope) -> String? {
     guard Self.isToken(token) else { return nil }
-    let directory = path + "/" + token
+    switch scope {
+    case .owner(let uid):
+      let directory = directory(of: token, uid)
+      return access(directory, F_OK) == 0 ? directory : nil
+    case .everything:
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+      return names.first { Self.token(ofDirectory: $0) == token }.map { path + "/" + $0 }
+    }
+  }
+
+  /// `TOKEN` or `TOKEN.UID`; `nil` for any other name.
+  private static func token(ofDirectory name: String) -> String? {
+    let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let token = parts.first.map(String.init), isToken(token) else { return nil }
+    guard parts.count == 1 || UInt32(parts[1]) != nil else { return nil }
+    return token
+  }
+
+  /// The file of a token; `nil` where there is none in scope.
+  func file(_ token: String, in scope: Scope) -> String? { directory(of: token, in: scope).flatMap(Self.file(in:)) }
+
+  private static func file(in directory: String) -> String? {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory), names.count == 1 else {
       return nil
     }
@@ -50,8 +83,8 @@ struct SpoolDirectory: Sendable {
   }
 
   /// Appends a piece. One that was written before, because its answer was lost, is written again over itself.
-  func append(_ piece: [UInt8], at offset: Int64, to token: String) throws(Problem) -> Spool {
-    let descriptor = try openFile(token)
+  func append(_ piece: [UInt8], at offset: Int64, to token: String, in scope: Scope) throws(Problem) -> Spool {
+    let descriptor = try openFile(token, in: scope)
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Self.problem("cannot look at the spooled file") }
@@ -71,8 +104,8 @@ struct SpoolDirectory: Sendable {
   }
 
   /// How much is there.
-  func status(_ token: String) throws(Problem) -> Spool {
-    let descriptor = try openFile(token)
+  func status(_ token: String, in scope: Scope) throws(Problem) -> Spool {
+    let descriptor = try openFile(token, in: scope)
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Self.problem("cannot look at the spooled file") }
@@ -81,9 +114,11 @@ struct SpoolDirectory: Sendable {
 
   /// Brings the file and its names to the disk.
   /// - Returns: its path.
-  func commit(_ token: String) throws(Problem) -> String {
-    guard let file = file(token) else { throw Self.missing(token) }
-    for path in [file, path + "/" + token, path] {
+  func commit(_ token: String, in scope: Scope) throws(Problem) -> String {
+    guard let directory = directory(of: token, in: scope), let file = Self.file(in: directory) else {
+      throw Self.missing(token)
+    }
+    for path in [file, directory, path] {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
       guard descriptor >= 0 else { throw Self.problem("cannot open \(path)") }
       defer { close(descriptor) }
@@ -92,29 +127,34 @@ struct SpoolDirectory: Sendable {
     return file
   }
 
-  func remove(_ token: String) {
-    guard Self.isToken(token) else { return }
-    if let file = file(token) { unlink(file) }
-    rmdir(path + "/" + token)
+  func remove(_ token: String, in scope: Scope) {
+    if let directory = directory(of: token, in: scope) { Self.remove(directory: directory) }
+  }
+
+  private static func remove(directory: String) {
+    if let file = file(in: directory) { unlink(file) }
+    rmdir(directory)
   }
 
   /// Removes what no job needs: at once where one had it, else when its client had a day to come back.
   /// - Parameter known: the tokens of jobs, and whether each is still needed.
   func sweep(known: [String: Bool], now: Date) {
-    guard let tokens = try? FileManager.default.contentsOfDirectory(atPath: path) else { return }
-    for token in tokens where Self.isToken(token) {
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return }
+    for name in names {
+      guard let token = Self.token(ofDirectory: name) else { continue }
+      let directory = path + "/" + name
       if let isNeeded = known[token] {
-        if !isNeeded { remove(token) }
+        if !isNeeded { Self.remove(directory: directory) }
         continue
       }
       var status = stat()
-      guard stat(file(token) ?? path + "/" + token, &status) == 0 else { continue }
-      if now.timeIntervalSince1970 - Double(status.st_mtim.tv_sec) > Self.patience { remove(token) }
+      guard stat(Self.file(in: directory) ?? directory, &status) == 0 else { continue }
+      if now.timeIntervalSince1970 - Double(status.st_mtim.tv_sec) > Self.patience { Self.remove(directory: directory) }
     }
   }
 
-  private func openFile(_ token: String) throws(Problem) -> Int32 {
-    guard let file = file(token) else { throw Self.missing(token) }
+  private func openFile(_ token: String, in scope: Scope) throws(Problem) -> Int32 {
+    guard let file = file(token, in: scope) else { throw Self.missing(token) }
     let descriptor = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw Self.problem("cannot open \(file)") }
     return descriptor

@@ -1,15 +1,25 @@
 import Hummingbird
+import Store
 import TransferAPI
 
 extension Handlers {
-  static let listBatches: RouteTable.Handler = { _, daemon in
-    try Reply.json(try await daemon.store.batches())
+  static let listBatches: RouteTable.Handler = { request, daemon in
+    try Reply.json(try await daemon.store.batches(in: try request.scope()))
   }
 
   static let showBatch: RouteTable.Handler = { request, daemon in
-    guard let batch = try await daemon.store.batch(request.parameter) else {
-      throw Problem(.notFound, "no batch \"\(request.parameter)\"")
-    }
+    let scope = try request.scope()
+    let id = try await daemon.store.batchID(named: request.parameter, for: request.caller.uid, in: scope)
+    guard let batch = try await daemon.store.batch(id, in: scope) else { throw StoreError.noSuchBatch(id.name) }
     return try Reply.json(batch)
+  }
+}
+
+extension ControlRequest {
+  /// The batch that the query names; `nil` where it names none.
+  /// - Throws: `StoreError` for one that is not there, or is not the only one.
+  func batch(in scope: Scope, _ store: Store) async throws -> BatchID? {
+    guard let name = query("batch") else { return nil }
+    return try await store.batchID(named: name, for: caller.uid, in: scope)
   }
 }

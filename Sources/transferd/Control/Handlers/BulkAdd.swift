@@ -67,7 +67,7 @@ extension Handlers {
     for (line, result) in zip(group, results) {
       let reply: AddResult =
         switch result {
-        case .success(let submission): AddResult(line: line.number, submission)
+        case .success(let submission): AddResult(line: line.number, submission, in: caller.scope)
         case .failure(let problem): AddResult(line: line.number, error: problem)
         }
       answer.writeData(try Reply.line(reply))

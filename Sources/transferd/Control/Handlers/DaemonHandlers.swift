@@ -3,15 +3,17 @@ import Hummingbird
 import TransferAPI
 
 extension Handlers {
-  static let stats: RouteTable.Handler = { _, daemon in try Reply.json(try await daemon.stats()) }
+  static let stats: RouteTable.Handler = { request, daemon in
+    try Reply.json(try await daemon.stats(in: try request.scope()))
+  }
 
-  static let reload: RouteTable.Handler = { _, daemon in
+  static let reload: RouteTable.Handler = { request, daemon in
     do {
       try await daemon.reload()
     } catch {
       throw Problem(.invalid, "cannot reload: \(error)")
     }
-    return try Reply.json(try await daemon.stats())
+    return try Reply.json(try await daemon.stats(in: request.caller.scope))
   }
 
   static let stop: RouteTable.Handler = { _, daemon in
@@ -22,8 +24,8 @@ extension Handlers {
   static let health: RouteTable.Handler = { _, _ in Reply.text("ok\n") }
 
   /// Prometheus' text format, version 0.0.4.
-  static let metrics: RouteTable.Handler = { _, daemon in
-    let stats = try await daemon.stats()
+  static let metrics: RouteTable.Handler = { request, daemon in
+    let stats = try await daemon.stats(in: try request.scope())
     var text = "# HELP transferd_jobs Stored jobs by state.\n# TYPE transferd_jobs gauge\n"
     for state in JobState.allCases {
       text += "transferd_jobs{state=\"\(state.rawValue)\"} \(stats.counts[state])\n"

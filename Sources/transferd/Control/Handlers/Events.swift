@@ -10,12 +10,10 @@ import TransferAPI
 extension Handlers {
   /// The history from a number on: as server-sent events that go on, or (`follow=false`) as lines that end.
   static let events: RouteTable.Handler = { request, daemon in
+    let scope = try request.scope()
     let filter = EventFilter(
-      jobs: try request.ids("jobs").map(Set.init), batch: request.query("batch"),
+      in: scope, jobs: try request.ids("jobs").map(Set.init), batch: try await request.batch(in: scope, daemon.store),
       finalOnly: try request.flag("final") ?? false)
-    if let batch = filter.batch, try await !daemon.store.batchExists(batch) {
-      throw Problem(.notFound, "no batch \"\(batch)\"")
-    }
     let lastID = HTTPField.Name("Last-Event-ID").flatMap { request.request.headers[$0] }.flatMap { Int64($0) }
     // Who connects again does so with the URL of the first time: what was seen since counts.
     let since = try request.integer("since", in: Int64(0)...Int64.max).map { max($0, lastID ?? 0) } ?? lastID
@@ -30,7 +28,7 @@ extension Handlers {
     }
     let withProgress = try request.flag("progress") ?? false
     let start: Int64
-    if let since { start = since } else { start = try await daemon.store.lastEvent() }
+    if let since { start = since } else { start = try await daemon.store.lastEvent(in: .everything) }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: .init { writer in
@@ -60,7 +58,8 @@ extension Handlers {
     await Turnstile.longAnswers.enter()
     defer { Turnstile.longAnswers.leave() }
     var page = ByteBuffer()
-    let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: min(500, left))
+    let events = try await daemon.store.events(
+      since: cursor, jobs: filter.jobs, limit: min(500, left), in: filter.scope)
     for event in try await filter.matching(events, daemon.store).prefix(left) {
       page.writeData(try Reply.line(event))
       left -= 1
@@ -71,14 +70,18 @@ extension Handlers {
 
 /// Which events a watcher wants.
 struct EventFilter: Sendable {
+  /// Whose jobs the watcher may see.
+  let scope: Scope
   var jobs: Set<JobID>?
-  var batch: String?
+  var batch: BatchID?
   /// Only what ends a job: final states and removals.
   var finalOnly = false
   /// Whether a job seen before belongs to the batch.
   private var known: [JobID: Bool] = [:]
 
-  init(jobs: Set<JobID>? = nil, batch: String? = nil, finalOnly: Bool = false) {
+  init(in scope: Scope, jobs: Set<JobID>? = nil, batch: BatchID? = nil, finalOnly: Bool = false) {
+    // A batch has jobs of its owner alone.
+    self.scope = batch.map { .owner($0.owner) } ?? scope
     self.jobs = jobs
     self.batch = batch
     self.finalOnly = finalOnly
@@ -100,12 +103,14 @@ struct EventFilter: Sendable {
     return wanted.filter { known[$0.job] ?? false }
   }
 
-  private mutating func learn(_ jobs: Set<JobID>, _ batch: String, _ store: Store) async throws {
+  private mutating func learn(_ jobs: Set<JobID>, _ batch: BatchID, _ store: Store) async throws {
     if known.count > 100_000 { known.removeAll() }
     let unknown = jobs.subtracting(known.keys)
     guard !unknown.isEmpty else { return }
     for id in unknown { known[id] = false }
-    for record in try await store.records(Array(unknown)) { known[record.job.id] = record.job.batch == batch }
+    for record in try await store.records(Array(unknown), in: scope) {
+      known[record.job.id] = record.batch == batch
+    }
   }
 }
 
@@ -177,7 +182,8 @@ struct EventStream {
     await Turnstile.longAnswers.enter()
     defer { Turnstile.longAnswers.leave() }
     while true {
-      let events = try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500)
+      let events = try await daemon.store.events(
+        since: cursor, jobs: filter.jobs, limit: 500, in: filter.scope)
       guard let last = events.last else { return false }
       cursor = last.seq
       for event in try await filter.matching(events, daemon.store) {
@@ -191,7 +197,7 @@ struct EventStream {
   }
 
   private mutating func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) async throws {
-    let all = try await filter.matching(daemon.scheduler.board.all(), daemon.store)
+    let all = try await filter.matching(daemon.scheduler.board.all(in: filter.scope), daemon.store)
     for progress in all {
       guard sent[progress.job] != progress else { continue }
       sent[progress.job] = progress

@@ -11,11 +11,10 @@ extension Handlers {
       if let ids = try request.ids("ids") { .ids(ids) } else if let batch = request.query("batch") {
         .batch(batch)
       } else { .all }
-    if case .batch(let name) = selector, try await !daemon.store.batchExists(name) {
-      throw Problem(.notFound, "no batch \"\(name)\"")
-    }
-    if case .ids(let ids) = selector {
-      let found = Set(try await daemon.store.records(ids).map(\.job.id))
+    let scope = try request.scope()
+    let selection = try await daemon.store.selection(of: selector, for: request.caller.uid, in: scope)
+    if case .ids(let ids) = selection {
+      let found = Set(try await daemon.store.records(ids, in: scope).map(\.job.id))
       if let missing = ids.first(where: { !found.contains($0) }) { throw Problem(.notFound, "no job \(missing)") }
     }
     return Response(
@@ -24,7 +23,7 @@ extension Handlers {
         var after: JobID?
         repeat {
           let page: ByteBuffer
-          (page, after) = try await exported(selector, after: after, daemon)
+          (page, after) = try await exported(selection, after: after, in: scope, daemon)
           try await writer.write(page)
         } while after != nil
         try await writer.finish(nil)
@@ -33,13 +32,14 @@ extension Handlers {
 
   /// A page of lines, and where the next one begins; `nil` on the last.
   private static func exported(
-    _ selector: JobSelector, after: JobID?, _ daemon: DaemonFace
+    _ selection: JobSelection, after: JobID?, in scope: Scope, _ daemon: DaemonFace
   ) async throws -> (ByteBuffer, JobID?) {
     await Turnstile.longAnswers.enter()
     defer { Turnstile.longAnswers.leave() }
     var page = ByteBuffer()
-    let ids = try await daemon.store.ids(matching: selector, after: after, limit: exportPage)
-    for record in try await daemon.store.records(ids) {
+    let ids = try await daemon.store.ids(
+      matching: selection, after: after, limit: exportPage, in: scope)
+    for record in try await daemon.store.records(ids, in: scope) {
       let line = ExportedJob(request: NewJob(record), state: record.job.state, omitted: record.spec.omittedFromExport)
       page.writeData(try Reply.line(line))
     }

@@ -11,7 +11,7 @@ extension Handlers {
     var job = try await request.body(NewJob.self)
     if job.key == nil, let name = HTTPField.Name("Idempotency-Key") { job.key = request.request.headers[name] }
     let submission = try await daemon.scheduler.submit([.success(job)], from: request.caller)[0].get()
-    let answer = AddResult(submission)
+    let answer = AddResult(submission, in: request.caller.scope)
     return try Reply.json(
       answer, status: submission.existing ? .ok : .created, headers: [.location: "/v1/jobs/\(submission.id)"])
   }
@@ -20,8 +20,8 @@ extension Handlers {
     let limit = try request.integer("limit", in: 1...1000) ?? 100
     let after = try request.integer("after", in: Int64(0)...Int64.max).map { JobID($0) }
     let state = try request.state("state")
-    let batch = request.query("batch")
-    if let batch, try await !daemon.store.batchExists(batch) { throw Problem(.notFound, "no batch \"\(batch)\"") }
+    let scope = try request.scope()
+    let batch = try await request.batch(in: scope, daemon.store)
     await Turnstile.longAnswers.enter()
     defer { Turnstile.longAnswers.leave() }
     let records: [JobRecord]
@@ -30,9 +30,9 @@ extension Handlers {
       let wanted = Set(ids).sorted().filter { id in after.map { id > $0 } ?? true }.prefix(limit)
       next = wanted.count < limit ? nil : wanted.last
       // Those that are gone are left out: a client that needs to know compares.
-      records = try await daemon.store.records(Array(wanted)).filter { batch == nil || $0.job.batch == batch }
+      records = try await daemon.store.records(Array(wanted), in: scope).filter { batch == nil || $0.batch == batch }
     } else {
-      records = try await daemon.store.jobs(state: state, batch: batch, after: after, limit: limit)
+      records = try await daemon.store.jobs(state: state, batch: batch, after: after, limit: limit, in: scope)
       next = records.count < limit ? nil : records.last?.job.id
     }
     let jobs = records.map { daemon.scheduler.board.overlay($0.job) }
@@ -42,7 +42,9 @@ extension Handlers {
 
   static let showJob: RouteTable.Handler = { request, daemon in
     let id = try request.jobID()
-    guard let (record, attempts) = try await daemon.store.detail(id) else { throw Problem(.notFound, "no job \(id)") }
+    guard let (record, attempts) = try await daemon.store.detail(id, in: try request.scope()) else {
+      throw StoreError.notFound(id)
+    }
     return try Reply.json(
       JobDetail(
         job: daemon.scheduler.board.overlay(record.job), options: .init(record), attempts: attempts))
@@ -51,19 +53,19 @@ extension Handlers {
   static let changeJob: RouteTable.Handler = { request, daemon in
     let id = try request.jobID()
     let change = try await request.body(JobChange.self)
-    return try Reply.json(try await daemon.scheduler.update(id, change).get())
+    return try Reply.json(try await daemon.scheduler.update(id, change, in: request.caller.scope).get())
   }
 
   static let removeJob: RouteTable.Handler = { request, daemon in
-    _ = try await daemon.scheduler.apply(.remove, to: try request.jobID()).get()
+    _ = try await daemon.scheduler.apply(.remove, to: try request.jobID(), in: request.caller.scope).get()
     return Response(status: .noContent)
   }
 
   static func verb(_ verb: JobVerb) -> RouteTable.Handler {
     { request, daemon in
       let id = try request.jobID()
-      guard let record = try await daemon.scheduler.apply(verb, to: id).get() else {
-        throw Problem(.notFound, "no job \(id)")
+      guard let record = try await daemon.scheduler.apply(verb, to: id, in: request.caller.scope).get() else {
+        throw StoreError.notFound(id)
       }
       return try Reply.json(daemon.scheduler.board.overlay(record.job))
     }
@@ -72,19 +74,25 @@ extension Handlers {
   static func verbs(_ verb: JobVerb) -> RouteTable.Handler {
     { request, daemon in
       let selector = try await request.body(JobSelector.self)
-      return try Reply.json(try await daemon.scheduler.apply(verb, matching: selector))
+      let scope = try request.scope()
+      let selection = try await daemon.store.selection(of: selector, for: request.caller.uid, in: scope)
+      return try Reply.json(try await daemon.scheduler.apply(verb, matching: selection, in: scope))
     }
   }
 }
 
 extension AddResult {
-  init(line: Int? = nil, _ submission: Submission) {
+  /// - Parameter scope: the job that goes first is named only if the caller may see it.
+  init(line: Int? = nil, _ submission: Submission, in scope: Scope) {
     self.init(line: line, id: submission.id)
     if submission.existing {
       existing = true
       state = submission.state
     }
-    warning = submission.follows.map { "job \(submission.id) waits for job \($0), which uploads to the same URL" }
+    guard let first = submission.follows else { return }
+    let isVisible = submission.followsOwner.map(scope.includes) ?? false
+    let other = isVisible ? "job \(first), which uploads" : "another upload"
+    warning = "job \(submission.id) waits for \(other) to the same URL"
   }
 }
 
@@ -99,10 +107,16 @@ extension JobDetail.Options {
       nameFromResponse: spec.nameFromResponse, limitRate: spec.limitRate, connectTimeout: spec.connectTimeout,
       stallTimeout: spec.stallTimeout)
     credentials = spec.credentialsReference
+    owner = spec.owner
     if !spec.secretHeaders.isEmpty { headerReferences = spec.secretHeaders }
     guard spec.kind == .upload else { return }
     upload = spec.upload.redacted
     if spec.spool != nil { isSpooled = true }
     follows = record.follows
   }
+}
+
+extension JobRecord {
+  /// `nil` where the job is in none.
+  var batch: BatchID? { job.batch.map { BatchID(owner: spec.owner, name: $0) } }
 }
