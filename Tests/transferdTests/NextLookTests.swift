@@ -64,7 +64,7 @@ import TransferAPI
       let origin = number < 10 ? closed : full
       return JobSpec(owner: 0, url: "\(origin)/\(number)", origin: origin, destination: "/d/\(number)")
     }
-    let ids = try await store.submit(specs, at: Self.now).map { try $0.get().id }
+    let ids = try await store.submit(specs, in: .everything, at: Self.now).map { try $0.get().id }
     for record in try await store.claim(ids, at: Self.now) {
       var settlement = Settlement(
         id: record.job.id, fence: record.fence, event: .postpone, bytesDone: 0, bytesTotal: nil)

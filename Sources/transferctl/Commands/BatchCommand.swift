@@ -10,19 +10,24 @@ struct BatchCommand: AsyncParsableCommand {
       commandName: "ls", abstract: "List the batches with their counts.")
 
     @OptionGroup var daemon: ConnectionOptions
+    @OptionGroup var owner: OwnerOptions
 
     @Option(help: "For people, or as JSON.")
     var format = DetailFormat.text
 
     func run() async throws {
-      let batches: [Batch] = try await daemon.open().get("/v1/batches")
+      let batches: [Batch] = try await daemon.connection(of: owner).open().get("/v1/batches")
       guard format == .text else { return try Output.standard.line(try json(batches)) }
       guard !batches.isEmpty else { return Notice.say("no batches") }
+      // Names are unique for each owner: the column is there where several have batches.
+      let hasOwners = Set(batches.map(\.owner)).count > 1
       var table = Table(
-        [.init(title: "NAME"), .init(title: "JOBS", alignment: .right)]
+        [.init(title: "NAME")] + (hasOwners ? [.init(title: "OWNER", alignment: .right)] : [])
+          + [.init(title: "JOBS", alignment: .right)]
           + JobState.allCases.map { .init(title: $0.rawValue.uppercased(), alignment: .right) })
       let rows = batches.map { batch in
-        [batch.name, String(batch.counts.total)] + JobState.allCases.map { String(batch.counts[$0]) }
+        [batch.name] + (hasOwners ? [batch.owner.map(String.init) ?? ""] : []) + [String(batch.counts.total)]
+          + JobState.allCases.map { String(batch.counts[$0]) }
       }
       for line in table.lines(rows, Paint(.output)) { try Output.standard.line(line) }
     }
@@ -33,6 +38,7 @@ struct BatchCommand: AsyncParsableCommand {
       commandName: "show", abstract: "Show a batch: its counts, bytes and failures.")
 
     @OptionGroup var daemon: ConnectionOptions
+    @OptionGroup var owner: OwnerOptions
 
     @Argument(help: ArgumentHelp("The batch.", valueName: "name"))
     var name: String
@@ -45,7 +51,7 @@ struct BatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-      let detail = try await daemon.open().batch(name)
+      let detail = try await daemon.connection(of: owner).open().batch(name)
       guard format == .text else { return try Output.standard.line(try json(detail)) }
       for line in DetailText.lines(detail) { try Output.standard.line(line) }
     }

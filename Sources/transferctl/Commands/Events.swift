@@ -7,6 +7,7 @@ struct Events: AsyncParsableCommand {
     abstract: "Print the history of jobs: every change, with its reason.")
 
   @OptionGroup var daemon: ConnectionOptions
+  @OptionGroup var owner: OwnerOptions
 
   @Argument(help: ArgumentHelp("Only these jobs.", valueName: "id"))
   var ids: [JobID] = []
@@ -27,7 +28,7 @@ struct Events: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let connection = try daemon.connection()
+    let connection = try daemon.connection(of: owner)
     let client = try await connection.open()
     let ids = self.ids.isEmpty ? nil : SelectorOptions.unique(self.ids)
     if let ids { try await Self.requireKnown(ids, client) }

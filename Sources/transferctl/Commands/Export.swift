@@ -8,6 +8,7 @@ struct Export: AsyncParsableCommand {
     discussion: "Secrets are left out: user names and passwords of URLs, and headers that hold them.")
 
   @OptionGroup var daemon: ConnectionOptions
+  @OptionGroup var owner: OwnerOptions
 
   @Argument(help: ArgumentHelp("Only these jobs.", valueName: "id"))
   var ids: [JobID] = []
@@ -21,7 +22,7 @@ struct Export: AsyncParsableCommand {
   func validate() throws { _ = try SelectorOptions.single(ids: ids, batch: batch, all: all) }
 
   func run() async throws {
-    let client = try await daemon.open()
+    let client = try await daemon.connection(of: owner).open()
     var query = JobQuery()
     if !ids.isEmpty { query.ids = SelectorOptions.unique(ids) }
     if let batch {

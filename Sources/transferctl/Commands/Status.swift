@@ -10,6 +10,7 @@ struct Status: AsyncParsableCommand {
   }
 
   @OptionGroup var daemon: ConnectionOptions
+  @OptionGroup var owner: OwnerOptions
 
   @Argument(help: ArgumentHelp("Only these jobs.", valueName: "id"))
   var ids: [JobID] = []
@@ -34,7 +35,7 @@ struct Status: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let connection = try daemon.connection()
+    let connection = try daemon.connection(of: owner)
     let client = try await connection.open()
     let query = JobQuery(
       ids: ids.isEmpty ? nil : SelectorOptions.unique(ids).sorted(), batch: batch, state: state)

@@ -10,6 +10,7 @@ struct Wait: AsyncParsableCommand {
       """)
 
   @OptionGroup var daemon: ConnectionOptions
+  @OptionGroup var owner: OwnerOptions
 
   @Argument(help: ArgumentHelp("The jobs, by their numbers.", valueName: "id"))
   var ids: [JobID] = []
@@ -29,7 +30,7 @@ struct Wait: AsyncParsableCommand {
 
   func run() async throws {
     guard let target = try target() else { throw CommandFailure(.usage, "no jobs are named") }
-    let connection = try daemon.connection()
+    let connection = try daemon.connection(of: owner)
     let end = try await Waiter(target, connection: connection)
       .run(from: try await connection.open(), timeout: timeout?.duration)
     if end != .done { throw CommandFailure(end) }
@@ -43,6 +44,7 @@ struct Watch: AsyncParsableCommand {
     abstract: "Show how jobs go on until they have ended, whatever their end.")
 
   @OptionGroup var daemon: ConnectionOptions
+  @OptionGroup var owner: OwnerOptions
 
   @Argument(help: ArgumentHelp("The jobs, by their numbers; all otherwise.", valueName: "id"))
   var ids: [JobID] = []
@@ -53,7 +55,7 @@ struct Watch: AsyncParsableCommand {
   func validate() throws { _ = try target() }
 
   func run() async throws {
-    let connection = try daemon.connection()
+    let connection = try daemon.connection(of: owner)
     _ = try await Waiter(try target(), connection: connection).run(from: try await connection.open())
   }
 

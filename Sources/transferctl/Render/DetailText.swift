@@ -36,6 +36,7 @@ enum DetailText {
       ("batch", batch.name), ("created", WireCoding.rfc3339(batch.createdAt)),
       ("jobs", String(batch.counts.total)),
     ]
+    append(&rows, "owner", batch.owner.map { "uid \($0)" })
     for state in JobState.allCases where batch.counts[state] > 0 {
       rows.append((state.rawValue, String(batch.counts[state])))
     }
@@ -58,6 +59,7 @@ enum DetailText {
   }
 
   private static func append(_ rows: inout [(String, String)], _ options: JobDetail.Options) {
+    append(&rows, "owner", options.owner.map { "uid \($0)" })
     var flags: [String] = []
     if options.replace { flags.append("replace") }
     if options.createDirectories { flags.append("create directories") }
