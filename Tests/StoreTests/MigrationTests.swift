@@ -110,7 +110,7 @@ import TransferAPI
     print("\(count) jobs migrated in \(duration)")
     #expect(try await fixture.store.counts(in: .owner(Fixture.owner)).queued == count)
     #expect(try await fixture.store.batch("b")?.batch.counts.queued == count / 2)
-    // A million in 60 s, on a machine that is busy with other tests.
-    #expect(duration < .seconds(12))
+    // About 1 s where nothing else runs; this machine may be busy with other tests.
+    #expect(duration < .seconds(30))
   }
 }
