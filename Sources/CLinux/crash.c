@@ -60,8 +60,21 @@ static int is_own(const siginfo_t *info) {
          info->si_pid == atomic_load(&crash.owner);
 }
 
+// What was there before us: Swift's backtraces, a sanitizer. Some of them return and expect that the fault comes again, which one
+// that was sent does not.
+static void handle_as_before(int signal, siginfo_t *info, void *context) {
+  for (int i = 0; i < FATAL_COUNT; i++) {
+    if (fatal_signals[i] != signal) continue;
+    const struct sigaction *before = &crash.before[i];
+    if ((before->sa_flags & SA_SIGINFO) != 0) {
+      before->sa_sigaction(signal, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+      before->sa_handler(signal);
+    }
+  }
+}
+
 static void handle(int signal, siginfo_t *info, void *context) {
-  (void)context;
   int error = errno;
   if (is_own(info)) {
     // Another thread is writing the mark, and ends the process then.
@@ -70,11 +83,13 @@ static void handle(int signal, siginfo_t *info, void *context) {
     }
     linux_crash_mark_write(atomic_load(&crash.descriptor), crash.run, signal);
   }
-  for (int i = 0; i < FATAL_COUNT; i++) {
-    if (fatal_signals[i] == signal) sigaction(signal, &crash.before[i], NULL);
-  }
-  // Blocked until this handler returns; then it does what it would have done without it, with the same cause and at the same
-  // place: not every instruction that raised a signal raises it again.
+  handle_as_before(signal, info, context);
+  struct sigaction standard;
+  memset(&standard, 0, sizeof standard);
+  standard.sa_handler = SIG_DFL;
+  sigaction(signal, &standard, NULL);
+  // Blocked until this handler returns; then it ends the process with the same cause and at the same place: not every instruction
+  // that raised a signal raises it again.
   pid_t process = getpid();
   pid_t thread = (pid_t)syscall(SYS_gettid);
   if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info) != 0) {
@@ -101,8 +116,6 @@ int linux_crash_mark_arm(int descriptor, const char *run) {
     if (sigaction(fatal_signals[i], NULL, &before) != 0) return -1;
     // Armed already: what was there before stays what was there before.
     if ((before.sa_flags & SA_SIGINFO) == 0 || before.sa_sigaction != handle) crash.before[i] = before;
-    // A fault that is ignored ends the process all the same; one that is sent would be lost here.
-    if ((before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) crash.before[i].sa_handler = SIG_DFL;
     if (sigaction(fatal_signals[i], &action, NULL) != 0) return -1;
   }
   return 0;

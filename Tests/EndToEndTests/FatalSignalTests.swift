@@ -32,13 +32,22 @@ import Testing
       bad_address();
       return NULL;
     }
-    static void theirs(int signal) { (void)signal; _exit(42); }
+    static const char *path;
+    static void theirs(int signal) {
+      char mark[64] = "";
+      (void)signal;
+      // The mark is written before.
+      _exit(pread(open(path, O_RDONLY), mark, sizeof mark, 0) == 64 && mark[0] == 't' ? 42 : 43);
+    }
+    static void returning(int signal) { (void)signal; }
 
     int main(int count, char **words) {
       const char *mode = words[2];
+      path = words[1];
       int file = open(words[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (count < 3 || linux_crash_mark_clear(file) != 0) return 100;
       if (strcmp(mode, "handled-before") == 0) signal(SIGSEGV, theirs);
+      if (strcmp(mode, "returned-before") == 0) signal(SIGSEGV, returning);
       if (linux_crash_mark_arm(file, "0123456789abcdef") != 0) return 101;
       if (strcmp(mode, "trap") == 0) __builtin_trap();
       if (strcmp(mode, "address") == 0 || strcmp(mode, "handled-before") == 0) bad_address();
@@ -122,7 +131,12 @@ import Testing
     let program = try await Self.compiled(in: directory)
     let result = try await Launch(program, [directory.path("mark"), "handled-before"]).run()
     #expect(result.ending == .exit(42))
-    #expect(try String(contentsOfFile: directory.path("mark"), encoding: .utf8).contains("signal 11"))
+    // One that returns does not keep the process alive, neither where the signal was sent.
+    let process = try ChildProcess(Launch(program, [directory.path("sent"), "returned-before"]))
+    try await process.waitForErrors("ready")
+    process.kill(SIGSEGV)
+    #expect(try await process.waitForEnd() == .signal(SIGSEGV))
+    #expect(try String(contentsOfFile: directory.path("sent"), encoding: .utf8) == Self.blank)
   }
 
   @Test("that others send, or that children raise, leave none")

@@ -42,7 +42,7 @@ import Testing
     #expect(first.previous == nil)
     #expect(try contents() == String(repeating: " ", count: 63) + "\n")
     try directory.file(
-      "transferd.crash", text: "transferd crash \(Self.run) signal 04" + String(repeating: " ", count: 20))
+      "transferd.crash", text: "transferd crash \(Self.run) signal 04" + String(repeating: " ", count: 21) + "\n")
     let second = try CrashMarkFile(directory: directory.path)
     #expect(second.previous?.run == Self.run && second.previous?.signalName == "SIGILL")
     #expect(try CrashMarkFile(directory: directory.path).previous == second.previous)

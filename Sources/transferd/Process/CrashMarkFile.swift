@@ -58,7 +58,7 @@ final class CrashMarkFile: Sendable {
       throw Self.failure("read", path)
     }
     previous = CrashMark(bytes[..<count])
-    guard count < bytes.count else { return }
+    guard count < bytes.count, previous == nil else { return }
     guard linux_crash_mark_clear(descriptor) == 0 else {
       let failure = Self.failure("write", path)
       close(descriptor)

@@ -26,6 +26,9 @@ extension Scheduler {
   func beginAlone(_ record: JobRecord) {
     let id = record.job.id
     alone = Alone(job: id, fence: record.fence)
+    logger.notice(
+      "a job that ran when the daemon crashed runs alone",
+      metadata: ["job": "\(id)", "crashes": "\(record.crashMarks)"])
     let trial = Admission.trial(marks: record.crashMarks)
     Task {
       try? await Task.pause(for: trial)
