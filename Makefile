@@ -10,7 +10,7 @@ SWIFT_SOURCES := Package.swift Sources Tests bench
 RELEASE := -c release --static-swift-stdlib
 BIN := .build/release
 
-.PHONY: help build release test demo bench tsan units fuzz docs fmt lint install clean
+.PHONY: help build release test demo bench tsan units fuzz fuzzservers docs fmt lint install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ units: release ## both systemd units under a real systemd, in a container; needs
 fuzz: ## libFuzzer on every parser, FUZZ_SECONDS=60 each, FUZZ_CASE=… for some; scripts/fuzz.sh says more
 	@scripts/install-dependencies.sh build
 	@scripts/fuzz.sh
+
+fuzzservers: ## 1,000 conversations with servers that answer at random; SEED=… for one that was printed
+	@scripts/install-dependencies.sh test
+	@scripts/fuzz-servers.sh
 
 docs: ## the engine's documentation, in .build/docs; every public symbol has some
 	@scripts/install-dependencies.sh build

@@ -31,6 +31,8 @@ esac
 
 # Swift's metadata looks like leaks.
 export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS-}
+# The runtime's backtraces take long, and read memory that the sanitizer forbids.
+export SWIFT_BACKTRACE=enable=no
 mkdir -p "$scratch/findings"
 failed=()
 while read -r name length; do
@@ -51,7 +53,7 @@ if ((${#failed[@]})); then
   echo "== findings: ${failed[*]}" >&2
   for name in "${failed[@]}"; do
     for file in "$scratch/findings/$name-"*; do
-      echo "to replay: ASAN_OPTIONS=detect_leaks=0 $fuzzer $name $file" >&2
+      echo "to replay: ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no $fuzzer $name $file" >&2
     done
   done
   echo "copy the file to Tests/FuzzTests/Corpora/CASE/ with a name that says what it is; the tests replay it there" >&2

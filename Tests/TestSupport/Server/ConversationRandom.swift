@@ -1,0 +1,27 @@
+/// Random numbers that follow from a seed alone (SplitMix64: Steele, Lea, Flood 2014), the same in every run.
+public struct ConversationRandom: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) { state = seed }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// True so many times in a hundred.
+  public mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+  /// One of some values.
+  public mutating func one<Value>(of values: [Value]) -> Value {
+    values[Int.random(in: 0..<values.count, using: &self)]
+  }
+
+  /// A number from a range.
+  public mutating func number<Number: FixedWidthInteger>(_ range: ClosedRange<Number>) -> Number {
+    Number.random(in: range, using: &self)
+  }
+}
