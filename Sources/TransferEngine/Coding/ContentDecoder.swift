@@ -49,7 +49,7 @@ final class ContentDecoder {
     case "deflate": decoder = DeflateDecoder()
     case "br": decoder = try BrotliDecoder()
     case "zstd": decoder = try ZstandardDecoder()
-    default: throw .response(.undecodable("nobody here knows the coding \"\(coding.prefix(40))\""))
+    default: throw .response(.undecodable("nobody here knows the coding \"\(RemoteErrors.printable(coding))\""))
     }
   }
 

@@ -37,7 +37,7 @@ public struct ResponseHead: Sendable, Equatable {
     {
       let digits = value.trimmingBlanks()
       guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int64(digits) else {
-        throw .response(.invalidContentLength(String(value.prefix(40))))
+        throw .response(.invalidContentLength(RemoteErrors.printable(String(value.prefix(40)))))
       }
       if let length, length != number {
         throw .response(.invalidContentLength("\(length) and \(number)"))

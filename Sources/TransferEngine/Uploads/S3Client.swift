@@ -128,7 +128,7 @@ struct S3Failure: Sendable, Equatable {
     let isTransient = passes || Self.transientCodes.contains(code)
     return .upload(
       .refused(
-        code: String(code.prefix(80)), message: String(message.prefix(300)),
+        code: RemoteErrors.printable(code), message: RemoteErrors.printable(message),
         // A `RequestTimeout` comes with 400, of which nobody would expect that it passes.
         status: isTransient && !passes ? nil : head?.status, retryAfter: refusal?.retryAfter, isTransient: isTransient))
   }

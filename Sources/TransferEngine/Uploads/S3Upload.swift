@@ -108,7 +108,7 @@ struct S3Upload: UploadWay {
     }
     if let failure = S3Failure(root) { throw failure.transferError(nil).asTransient }
     guard root.name == "CompleteMultipartUploadResult" else {
-      throw .response(.malformed("CompleteMultipartUpload was answered with \(root.name.prefix(40))"))
+      throw .response(.malformed("CompleteMultipartUpload was answered with \(RemoteErrors.printable(root.name))"))
     }
   }
 

@@ -65,6 +65,7 @@ extension FuzzCase {
     let failure = S3Failure(UploadAnswer(head: head, data: Data(input.rest)))
     let error = failure.transferError(head)
     try require("\(error)".utf8.count < 4096, "an endless error")
+    try require(!"\(error)".hasControls, "an error that steers the terminal")
     guard let region = failure.region(head) else { return }
     // The region becomes a part of a host's name.
     try require(
@@ -73,7 +74,9 @@ extension FuzzCase {
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+      true
     default: false
     }
   }
