@@ -60,36 +60,29 @@ static int is_own(const siginfo_t *info) {
          info->si_pid == atomic_load(&crash.owner);
 }
 
-// What was there before us: Swift's backtraces, a sanitizer. Some of them return and expect that the fault comes again, which one
-// that was sent does not.
-static void handle_as_before(int signal, siginfo_t *info, void *context) {
-  for (int i = 0; i < FATAL_COUNT; i++) {
-    if (fatal_signals[i] != signal) continue;
-    const struct sigaction *before = &crash.before[i];
-    if ((before->sa_flags & SA_SIGINFO) != 0) {
-      before->sa_sigaction(signal, info, context);
-    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
-      before->sa_handler(signal);
-    }
-  }
-}
-
 static void handle(int signal, siginfo_t *info, void *context) {
+  (void)context;
   int error = errno;
+  // A signal from outside ends the process at once. Swift's backtraces would let it go on: they expect that a fault comes again.
+  struct sigaction next;
+  memset(&next, 0, sizeof next);
+  next.sa_handler = SIG_DFL;
   if (is_own(info)) {
     // Another thread is writing the mark, and ends the process then.
     if (atomic_flag_test_and_set(&crash.is_written)) {
       for (;;) pause();
     }
     linux_crash_mark_write(atomic_load(&crash.descriptor), crash.run, signal);
+    for (int i = 0; i < FATAL_COUNT; i++) {
+      // A fault that is ignored ends the process all the same; one that is sent would be lost here.
+      if (fatal_signals[i] == signal && ((crash.before[i].sa_flags & SA_SIGINFO) != 0 || crash.before[i].sa_handler != SIG_IGN)) {
+        next = crash.before[i];
+      }
+    }
   }
-  handle_as_before(signal, info, context);
-  struct sigaction standard;
-  memset(&standard, 0, sizeof standard);
-  standard.sa_handler = SIG_DFL;
-  sigaction(signal, &standard, NULL);
-  // Blocked until this handler returns; then it ends the process with the same cause and at the same place: not every instruction
-  // that raised a signal raises it again.
+  sigaction(signal, &next, NULL);
+  // Blocked until this handler returns; then it does what it would have done without it, with the same cause and at the same
+  // place: not every instruction that raised a signal raises it again.
   pid_t process = getpid();
   pid_t thread = (pid_t)syscall(SYS_gettid);
   if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info) != 0) {
