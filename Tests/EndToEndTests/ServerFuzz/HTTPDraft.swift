@@ -74,6 +74,8 @@ struct HTTPDraft {
     switch state.random.number(0...3) {
     case 0...1:
       headers["Content-Length"] = "\(length)"
+      // An empty file is whole without a byte.
+      if length == 0 { state.offer(version, 0) }
       return [.status(honestStatus, headers: headers), .bodyFrom(version, range.lowerBound..<end), ending]
     case 2:
       headers["Transfer-Encoding"] = "chunked"
