@@ -127,12 +127,11 @@ import Testing
 
   @Test("a public address is connected to")
   func publicAddress() async throws {
-    // Nothing answers there within this time, if the network leads there at all; what counts is that it was tried.
+    // What the network makes of it differs from place to place; what counts is that it was tried.
     var request = TransferRequest(url: try RequestURL("http://1.1.1.1:9/"), connectTimeout: .milliseconds(200))
     request.requiresPublicAddress = true
     let error = try await Self.download(request).error
-    #expect(error?.isTransient == true, "\(String(describing: error))")
-    #expect(!Self.isAddressRefused(error))
+    #expect(!Self.isAddressRefused(error), "\(String(describing: error))")
   }
 
   // MARK: Proxies
