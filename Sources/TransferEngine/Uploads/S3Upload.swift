@@ -57,6 +57,10 @@ struct S3Upload: UploadWay {
       .init(method: .put, headers: headers, isMaking: true, payload: .sha256(digest.hex)) {
         attempt.flight(range).body
       })
+    // Some servers and proxies say 200 and refuse in the document.
+    if let root = XMLElement(answer.data), let failure = S3Failure(root) {
+      throw failure.transferError(nil).asTransient
+    }
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
     attempt.board.acknowledge(attempt.source.size)
   }

@@ -88,6 +88,17 @@ import Testing
     #expect(s3.count(.create) == 1)
   }
 
+  @Test("a small object that is refused in a 200 is not taken for stored")
+  func refusalInSuccess() async throws {
+    let room = try UploadRoom(size: 1000)
+    let s3 = try ScriptedS3 { _, _, number in number == 0 ? ScriptedS3.error(200, "InternalError") : nil }
+    let first = await room.send(try upload(room, s3))
+    #expect(word(first.error) == "refused InternalError" && first.error?.isTransient == true)
+    #expect(s3.object == nil)
+    #expect(word(await room.send(try upload(room, s3)).error) == "success")
+    #expect(s3.object == room.payload.data)
+  }
+
   @Test("an error in a 200, or a 200 that is cut off, is none", arguments: [true, false])
   func errorInSuccess(isError: Bool) async throws {
     let room = try UploadRoom(size: Self.size)
