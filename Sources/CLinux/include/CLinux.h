@@ -20,6 +20,13 @@ int linux_rename_no_replace(int old_directory, const char *old_name, int directo
 /// openat(2) without the variadic mode.
 int linux_openat(int directory, const char *name, int flags, unsigned mode);
 
+/// openat2(2) with RESOLVE_NO_MAGICLINKS: a path that leads through a link of /proc, such as /proc/self/fd/3, fails with
+/// ELOOP. -1 and ENOSYS where the kernel, or a system call filter, does not know the call.
+int linux_open_without_magic_links(int directory, const char *path, int flags);
+
+/// O_PATH: a descriptor that only names a file or a directory (open(2)).
+extern const int linux_path_only;
+
 /// pthread_setname_np(3) of the calling thread; at most 15 characters.
 void linux_name_thread(const char *name);
 

@@ -47,18 +47,24 @@ extension Transfer {
     handle.set(CURLOPT_SSH_HOSTKEYDATA, context)
     handle.setHostKeyCheck(CurlCallbacks.hostKey)
     if let path = check.hintPath { handle.set(CURLOPT_SSH_KNOWNHOSTS, path) }
-    let credentials = request.credential?.credentials ?? Credentials(username: LocalUser.name, password: "")
+    let given = request.credential?.credentials
+    guard options.usesAmbientCredentials || given?.password.isEmpty == false else {
+      throw .remote(
+        .loginDenied(
+          host: options.host, reply: "keys are not used for this request; it needs a user name and a password"))
+    }
+    let credentials = given ?? Credentials(username: LocalUser.name, password: "")
     handle.set(CURLOPT_USERNAME, credentials.username)
     handle.set(CURLOPT_PASSWORD, credentials.password)
-    // A way that is not meant must not be named: libcurl would try key files of its own choice.
+    // Offer only the methods that are meant: libcurl would try key files of its own choice.
     var ways = 0
-    if let key = try SSHKeyFile.path(options.ssh, host: request.host) {
+    if options.usesAmbientCredentials, let key = try SSHKeyFile.path(options.ssh, host: request.host) {
       ways |= 1  // CURLSSH_AUTH_PUBLICKEY
       handle.set(CURLOPT_SSH_PRIVATE_KEYFILE, key)
       if let passphrase = options.ssh.passphrase { handle.set(CURLOPT_KEYPASSWD, passphrase) }
     }
     if !credentials.password.isEmpty { ways |= 2 | 8 }  // PASSWORD, KEYBOARD
-    if options.ssh.usesAgent { ways |= 16 }  // AGENT
+    if options.usesAmbientCredentials, options.ssh.usesAgent { ways |= 16 }  // AGENT
     handle.set(CURLOPT_SSH_AUTH_TYPES, ways)
   }
 
@@ -89,9 +95,15 @@ extension Transfer {
   private func configureWrite(
     _ options: RemoteOptions, _ write: RemoteOptions.Write, _ context: UnsafeMutableRawPointer
   ) throws(TransferError) {
-    guard let body = request.body else { throw .remote(.unsupported("there is nothing to send")) }
     if options.scheme == "scp", write.offset > 0 { throw .remote(.cannotResume(reply: "SCP sends whole files only")) }
-    let reader = try BodyReader(body)
+    let reader: any BodyReading
+    if let upload = request.upload {
+      reader = UploadBodyReader(upload)
+    } else if let body = request.body {
+      reader = try BodyReader(body)
+    } else {
+      throw .remote(.unsupported("there is nothing to send"))
+    }
     self.reader = reader
     handle.set(CURLOPT_UPLOAD, true)
     handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader.size)

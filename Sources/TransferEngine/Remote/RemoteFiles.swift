@@ -30,18 +30,44 @@ struct RemoteFiles: Sendable {
     _ body: RequestBody, to url: RequestURL, from offset: Int64 = 0, createsDirectories: Bool = false,
     id: TransferID = TransferID(), progressed: (@Sendable (Int64) -> Void)? = nil
   ) async throws(TransferError) -> TransferMetrics? {
+    try await upload(
+      .body(body), to: url, from: offset, createsDirectories: createsDirectories, id: id, progressed: progressed)
+  }
+
+  /// What is sent: a body, whose files are opened by their names, or pieces of files that are open.
+  enum Content {
+    case body(RequestBody)
+    case open(UploadBody)
+
+    fileprivate var size: Int64 {
+      get throws(TransferError) {
+        switch self {
+        case .open(let upload): return upload.size
+        case .body(let body):
+          let reader = try BodyReader(body)
+          reader.close()
+          return reader.size
+        }
+      }
+    }
+  }
+
+  /// The same for content of either kind.
+  @discardableResult
+  func upload(
+    _ content: Content, to url: RequestURL, from offset: Int64 = 0, createsDirectories: Bool = false,
+    id: TransferID = TransferID(), progressed: (@Sendable (Int64) -> Void)? = nil
+  ) async throws(TransferError) -> TransferMetrics? {
     guard !url.namesDirectory else { throw .remote(.isDirectory(path: url.path)) }
     if offset > 0, url.scheme != "scp" {
       let facts = try await stat(url)
       guard let size = facts?.size, size == offset else {
         throw .remote(.sizeDiffers(path: url.path, expected: offset, actual: facts?.size))
       }
-      let reader = try BodyReader(body)
-      reader.close()
-      if reader.size == offset { return nil }
+      if try content.size == offset { return nil }
     }
     let write = RemoteOptions.Write(offset: offset, createsDirectories: createsDirectories, progressed: progressed)
-    let metrics = try await perform(url, .write(write), FactsReceiver(), body: body, id: id)
+    let metrics = try await perform(url, .write(write), FactsReceiver(), content: content, id: id)
     if url.scheme != "scp" { try await compareSize(url, offset + metrics.bytesSent) }
     return metrics
   }
@@ -119,15 +145,16 @@ struct RemoteFiles: Sendable {
   }
 
   private func perform(
-    _ url: RequestURL, _ operation: RemoteOptions.Operation, _ receiver: FactsReceiver, body: RequestBody? = nil,
+    _ url: RequestURL, _ operation: RemoteOptions.Operation, _ receiver: FactsReceiver, content: Content? = nil,
     id: TransferID = TransferID(), about: RequestURL? = nil
   ) async throws(TransferError) -> TransferMetrics {
     precondition(url.origin == request.url.origin, "one server at a time")
     var request = request
     request.url = url
-    request.body = body
+    request.body = if case .body(let body)? = content { body } else { nil }
     var wire = session.wireRequest(request)
     wire.remote?.operation = operation
+    if case .open(let upload)? = content { wire.upload = upload }
     if let about { wire.remote?.path = about.path }
     switch await (try session.performer(for: url)).perform(wire, id: id, receiver: receiver) {
     case .finished(_, let metrics): return metrics

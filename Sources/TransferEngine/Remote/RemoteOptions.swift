@@ -43,6 +43,8 @@ struct RemoteOptions: Sendable {
   var operation: Operation
   var ftpSecurity: FTPSecurity
   var ssh: SSHConfiguration
+  /// SSH keys and the agent may be used.
+  var usesAmbientCredentials: Bool
   /// Keeps the connection to itself: its server was trusted by other rules than the session's.
   var isIsolated: Bool
 
@@ -57,6 +59,7 @@ struct RemoteOptions: Sendable {
     path = String(decoding: RequestURL.percentDecoded(url.path) ?? [], as: UTF8.self)
     ftpSecurity = url.scheme == "ftpes" ? .required : request.ftpSecurity ?? configuration.ftpSecurity
     ssh = request.ssh ?? configuration.ssh
+    usesAmbientCredentials = request.usesAmbientCredentials
     isIsolated = request.ssh.map { $0 != configuration.ssh } ?? false
     if request.body != nil {
       operation = .write(Write())

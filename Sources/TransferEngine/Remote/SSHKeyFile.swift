@@ -1,12 +1,15 @@
 import Glibc
 
 /// Which private key file a transfer shows.
-enum SSHKeyFile {
+package enum SSHKeyFile {
+  /// The usual key files below `~/.ssh`; the first one that can be read is used.
+  package static let names = ["id_ed25519", "id_ecdsa", "id_rsa"]
+
   /// `nil`: none is configured and none of the usual ones is there.
   /// - Throws: `.loginDenied` where the configured one cannot be read: no other way was meant.
   static func path(_ configuration: SSHConfiguration, host: String) throws(TransferError) -> String? {
     guard let path = configuration.privateKeyFile else {
-      return ["id_ed25519", "id_ecdsa", "id_rsa"].lazy.map { LocalUser.home + "/.ssh/" + $0 }
+      return names.lazy.map { LocalUser.home + "/.ssh/" + $0 }
         .first { access($0, R_OK) == 0 }
     }
     let full = path.hasPrefix("~/") ? LocalUser.home + path.dropFirst() : path

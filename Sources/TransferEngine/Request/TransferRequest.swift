@@ -28,6 +28,9 @@ public struct TransferRequest: Sendable {
   public var redirects: RedirectPolicy?
   /// Every connection, that of the user's own URL included, leads to a public address or is refused before a byte is sent.
   public var requiresPublicAddress = false
+  /// Credentials that belong to this process and not to the request may be used: SSH keys and the agent, and for S3 the
+  /// environment, `~/.aws` and what they name. Off, for a request that another user asked for, only the request's own are.
+  public var usesAmbientCredentials = true
   /// For `ftp:` URLs; `nil`: the session's.
   public var ftpSecurity: FTPSecurity?
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.

@@ -22,28 +22,29 @@ actor DirectorySync {
     var continuation: CheckedContinuation<Result<Void, TransferError>, Never>
   }
 
-  private var running: Set<String> = []
-  private var waiting: [String: [Waiting]] = [:]
+  /// By the directory itself: one path may lead to several, one after the other.
+  private var running: Set<DirectoryIdentity> = []
+  private var waiting: [DirectoryIdentity: [Waiting]] = [:]
 
   /// When it returns, the rename is done and on the disk; when it throws, it was not done, or may not be on the disk.
   func perform(
     in directory: Directory, _ rename: @escaping @Sendable () throws(TransferError) -> Void
   ) async throws(TransferError) {
     let result = await withCheckedContinuation { continuation in
-      waiting[directory.path, default: []].append(Waiting(rename: rename, continuation: continuation))
-      guard running.insert(directory.path).inserted else { return }
+      waiting[directory.identity, default: []].append(Waiting(rename: rename, continuation: continuation))
+      guard running.insert(directory.identity).inserted else { return }
       Task { await self.work(directory) }
     }
     try result.get()
   }
 
   private func work(_ directory: Directory) async {
-    while let group = waiting.removeValue(forKey: directory.path) {
+    while let group = waiting.removeValue(forKey: directory.identity) {
       let renames = group.map(\.rename)
       let results = await Self.renameAndSynchronize(renames, directory)
       for (entry, result) in zip(group, results) { entry.continuation.resume(returning: result) }
     }
-    running.remove(directory.path)
+    running.remove(directory.identity)
   }
 
   private static func renameAndSynchronize(

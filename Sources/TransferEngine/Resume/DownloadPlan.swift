@@ -13,6 +13,8 @@ struct DownloadPlan: Sendable {
   var partialName: String
   var expectedDigests: [ExpectedDigest]
   var journal: (any DownloadJournal)?
+  /// Where the file may go; checked on the open directory at each attempt.
+  var rules = PathRules.none
 
   /// Where the file goes, now that its head is there; `nil` for a protocol that has none.
   /// - Parameter directory: the destination's, or, where a chooser decides, that of the part file.
@@ -22,7 +24,7 @@ struct DownloadPlan: Sendable {
       chooser != nil || destination.isNamedByResponse
       ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     let name = suggestion ?? destination.name
-    if let chooser { return try DownloadTarget(chooser(name, head)) }
+    if let chooser { return try DownloadTarget(chooser(name, head), rules) }
     guard let directory else { throw .file(.directoryMissing(destination.directory)) }
     return try DownloadTarget(directory: directory, name: name, options: options)
   }
@@ -49,7 +51,7 @@ struct DownloadTarget: Sendable {
   let name: String
   let options: DownloadOptions
   /// Directories in which directories were made on the way here, not yet synchronized.
-  private(set) var parents: [String] = []
+  private(set) var parents: [Directory] = []
 
   init(directory: Directory, name: String, options: DownloadOptions) throws(TransferError) {
     if !options.contains(.removePreviousFile), directory.contains(name) {
@@ -61,21 +63,25 @@ struct DownloadTarget: Sendable {
   }
 
   /// What a download's own closure chose.
-  fileprivate init(_ choice: (destinationURL: URL, options: DownloadOptions)) throws(TransferError) {
+  fileprivate init(
+    _ choice: (destinationURL: URL, options: DownloadOptions), _ rules: PathRules
+  ) throws(TransferError) {
     guard choice.destinationURL.isFileURL else {
       throw .file(.invalidName(choice.destinationURL.scheme ?? "", reason: "it is no file URL"))
     }
     let destination = try DownloadDestination(path: choice.destinationURL.path)
-    let isCreating = choice.options.contains(.createIntermediateDirectories)
-    var parents: [String] = []
-    let directory = try Directory.open(destination.directory, creating: isCreating, parents: &parents)
+    var parents: [Directory] = []
+    let directory =
+      choice.options.contains(.createIntermediateDirectories)
+      ? try Directory.open(destination.directory, rules: rules) { parents.append($0) }
+      : try Directory.open(destination.directory, rules: rules)
     try self.init(directory: directory, name: destination.name, options: choice.options)
     self.parents = parents
   }
 
   /// What was made on the way is on the disk when this returns. Blocks.
   func synchronizeParents() throws(TransferError) {
-    for parent in parents { try Directory.open(parent, creating: false).synchronize() }
+    for parent in parents { try parent.synchronize() }
   }
 }
 

@@ -74,7 +74,7 @@ struct DownloadPipeline: Sendable {
   private func failed(_ course: Course, _ error: TransferError) -> FileResponse {
     var course = course
     if core.isDiscarding, let data = course.resumeData {
-      PartialFiles.remove(data.partialFile.name, in: data.partialFile.directory)
+      PartialFiles.remove(data.partialFile.name, in: data.partialFile.directory, rules: plan.rules)
       course.resumeData = nil
     }
     session.notify(core.id, .fail(error))
@@ -157,9 +157,11 @@ struct DownloadPipeline: Sendable {
     let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
     let mustBeFree =
       plan.chooser == nil && !plan.destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
-    let (name, resumeData, isChosen) = (plan.destination.name, course.resumeData, plan.chooser != nil)
+    let (name, resumeData, isChosen, rules) = (
+      plan.destination.name, course.resumeData, plan.chooser != nil, plan.rules
+    )
     return try await BlockingIO.run { () throws(TransferError) in
-      let directory = try Directory.open(path, creating: isCreating)
+      let directory = try Directory.open(path, creating: isCreating, rules: rules)
       let size = isChosen ? nil : resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
       if size == nil, mustBeFree, directory.contains(name) { throw .file(.destinationExists(path + "/" + name)) }
       return (directory, size)

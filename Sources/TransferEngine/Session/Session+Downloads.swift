@@ -73,17 +73,19 @@ extension Session {
   ///   - destination: the directory and the name there.
   ///   - interceptor: asked before the session's own; `nil` for none.
   ///   - options: what may be done on the way there.
+  ///   - rules: where the file may go; checked on the open directory at each attempt.
   ///   - request: what is asked for; adapters may change it for every attempt.
   public func download(
     _ request: TransferRequest, to destination: DownloadDestination, options: DownloadOptions = [],
-    resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,
+    rules: PathRules = .none, resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [],
+    partialName: String? = nil,
     journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
     let plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name ?? Self.partialName(for: destination.name),
-      expectedDigests: digests, journal: journal)
+      expectedDigests: digests, journal: journal, rules: rules)
     return DownloadRequest(
       core: RequestCore(session: self) { core in
         await DownloadPipeline(session: self, core: core, plan: plan).run(from: resumeData, interceptor: interceptor)

@@ -17,6 +17,8 @@ public struct FileUpload: Sendable {
   /// What stands under the target's name is not replaced: `If-None-Match: *`, `Overwrite: F`, a rename that refuses; the
   /// upload then fails.
   public var onlyIfAbsent: Bool
+  /// Where the source may be; checked on the open file at each attempt.
+  public var rules = PathRules.none
   /// Ask with HEAD after a PUT (plain, or of WebDAV) how long the resource is, where the server says so, and fail where it
   /// is not the file's size.
   public var verifiesLength: Bool

@@ -47,10 +47,10 @@ final class OpenSource: Sendable {
   /// The last component of the path.
   var name: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }
 
-  /// - Throws: `.source(.missing)`, `.source(.notRegular)`, `.file` where it may not be read.
-  init(path: String) throws(TransferError) {
-    // Not to hang on a FIFO nor to take a terminal: the type is known only afterwards.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+  /// - Throws: `.source(.missing)`, `.source(.notRegular)`; `.file` if it must not be read, or the rules refuse it.
+  init(path: String, rules: PathRules = .none) throws(TransferError) {
+    // Neither waits for a FIFO's writer nor takes a terminal: the type is known only afterwards.
+    let descriptor = try rules.openFile(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.failure(path, errno) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -60,10 +60,11 @@ struct RemoteFileUpload: UploadWay {
     let source = attempt.source
     let board = attempt.board
     let flight = board.newFlight()
-    let body = RequestBody.segments([.file(path: source.path, range: 0..<source.size)])
+    // The open file, not its name: another one may stand under that by now.
+    let body = UploadBody([.file(source, 0..<source.size)])
     do throws(TransferError) {
       let metrics: TransferMetrics? = try await attempt.wire.track { id throws(TransferError) in
-        try await files.upload(body, to: url, from: offset, createsDirectories: true, id: id) {
+        try await files.upload(.open(body), to: url, from: offset, createsDirectories: true, id: id) {
           board.move(flight, to: $0 - offset)
         }
       }

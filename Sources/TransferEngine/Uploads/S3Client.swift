@@ -22,9 +22,9 @@ final class S3Client: Sendable {
     base.credentials = nil
     base.headers[.authorization] = nil
     self.base = base
-    let given = request.credentials
+    let (given, usesAmbient) = (request.credentials, request.usesAmbientCredentials)
     let settings = try await BlockingIO.run { () throws(TransferError) in
-      try S3Settings(options, given: given, environment: environment)
+      try S3Settings(options, given: given, environment: usesAmbient ? environment : nil)
     }
     _ = try S3Object(request.url, settings, options.addressing)
     self.settings = Mutex(settings)

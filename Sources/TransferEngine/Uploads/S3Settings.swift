@@ -8,9 +8,20 @@ struct S3Settings: Sendable {
   var endpoint: String?
 
   /// Blocks while files are read and a command runs: for `BlockingIO`.
-  /// - Parameter given: an access key that came with the request, as its user name and password.
+  /// - Parameters:
+  ///   - given: an access key that came with the request, as its user name and password.
+  ///   - environment: `nil`: neither variables nor profiles nor commands are used, only what the request says itself.
   /// - Throws: `.upload(.credentials)`.
-  init(_ options: S3Options, given: Credentials?, environment: AWSEnvironment) throws(TransferError) {
+  init(_ options: S3Options, given: Credentials?, environment: AWSEnvironment?) throws(TransferError) {
+    guard let environment else {
+      guard options.profile == nil, options.credentialCommand == nil, let given else {
+        throw .upload(.credentials("this request must bring an access key of its own: s3://KEY:SECRET@bucket/key"))
+      }
+      credentials = AWSCredentials(accessKeyID: given.username, secretAccessKey: given.password)
+      region = options.region ?? Self.defaultRegion
+      endpoint = options.endpoint
+      return
+    }
     let profiles = environment.profiles
     let name = options.profile ?? environment["AWS_PROFILE"] ?? environment["AWS_DEFAULT_PROFILE"] ?? "default"
     let profile = profiles[name]
@@ -19,12 +30,14 @@ struct S3Settings: Sendable {
     }
     region =
       options.region ?? environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? profile?["region"]
-      ?? "us-east-1"
+      ?? Self.defaultRegion
     endpoint =
       options.endpoint ?? environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"]
       ?? profile?["endpoint_url"]
     credentials = try Self.credentials(options, given, environment, profiles, name)
   }
+
+  private static let defaultRegion = "us-east-1"
 
   private static func credentials(
     _ options: S3Options, _ given: Credentials?, _ environment: AWSEnvironment, _ profiles: AWSProfiles, _ name: String

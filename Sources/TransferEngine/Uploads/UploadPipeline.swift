@@ -106,8 +106,8 @@ struct UploadPipeline: Sendable {
   ) async throws(TransferError) {
     await core.waitWhileSuspended()
     if Task.isCancelled { throw .cancelled }
-    let path = upload.source
-    let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path) }
+    let (path, rules) = (upload.source, upload.rules)
+    let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path, rules: rules) }
     if let ledger = course.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
     course.source = source.identity
     let request = try await session.adapted(upload.request, interceptor)

@@ -82,4 +82,26 @@ import Testing
     #expect(!"\(wrong.response.error!) \(wrong.response)".contains("hunter2"))
     #expect(try wrong.room.names() == [])
   }
+
+  @Test("a request that may not use the process's keys is not let in by them, and asks for a password")
+  func noKeys() async throws {
+    let server = try await SSHServer()
+    try Self.payload.write(to: server.root + "/a.iso")
+    for password in [nil, "", "wrong"] as [String?] {
+      let room = try DownloadRoom.ssh(server)
+      var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
+      // By the key, the same request is let in.
+      try await room.download(request).response().result.get()
+      try FileManager.default.removeItem(atPath: room.path)
+      request.usesAmbientCredentials = false
+      let user = request.credentials?.username ?? NSUserName()
+      request.credentials = password.map { Credentials(username: user, password: $0) }
+      let response = try await room.download(request).response()
+      guard case .remote(.loginDenied)? = response.error else {
+        Issue.record("\(String(describing: response.error))")
+        continue
+      }
+      #expect(try room.names() == [])
+    }
+  }
 }

@@ -103,6 +103,22 @@ import Testing
     #expect(CredentialProcess.words("  ") == [])
   }
 
+  @Test("without the process's surroundings, only a key that came with the request is used")
+  func noEnvironment() throws {
+    let key = Credentials(username: "G1", password: "gs")
+    let given = try S3Settings(S3Options(), given: key, environment: nil)
+    #expect(given.credentials == AWSCredentials(accessKeyID: "G1", secretAccessKey: "gs"))
+    #expect(given.region == "us-east-1" && given.endpoint == nil)
+    let chosen = try S3Settings(S3Options(endpoint: "http://h:1", region: "eu-west-3"), given: key, environment: nil)
+    #expect(chosen.region == "eu-west-3" && chosen.endpoint == "http://h:1")
+    for (options, given) in [
+      (S3Options(), nil), (S3Options(profile: "backup"), key), (S3Options(profile: "minted"), nil),
+      (S3Options(credentialCommand: ["/bin/false"]), key),
+    ] as [(S3Options, Credentials?)] {
+      #expect(throws: TransferError.self) { try S3Settings(options, given: given, environment: nil) }
+    }
+  }
+
   @Test("where an object is")
   func objects() throws {
     let keys = Credentials(username: "a", password: "b")
