@@ -54,13 +54,25 @@ enum Meta {
     try set(db, "crashed-over", crash.isOver ? "1" : "0")
   }
 
-  private static func value(_ db: Database, _ name: String) throws -> String? {
+  fileprivate static func value(_ db: Database, _ name: String) throws -> String? {
     try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
   }
 
-  private static func set(_ db: Database, _ name: String, _ value: String) throws {
+  fileprivate static func set(_ db: Database, _ name: String, _ value: String) throws {
     try db.execute(
       sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
       arguments: [name, value])
+  }
+}
+
+extension Store {
+  /// Notes something that is to be said or done once in the life of this database.
+  /// - Returns: whether the note is new: it was not there, or said something else.
+  public func note(_ name: String, _ value: String) async throws(StoreError) -> Bool {
+    try await queue.run(weight: 1) { transaction in
+      guard try Meta.value(transaction.db, name) != value else { return false }
+      try Meta.set(transaction.db, name, value)
+      return true
+    }
   }
 }

@@ -71,6 +71,11 @@ import Testing
     #expect(directives["NoExecPaths"] == ["/"])
     #expect(directives["ExecPaths"] == ["/usr/local/bin/transferd -/usr/lib -/usr/lib64 -/lib -/lib64"])
     #expect(directives["IPAddressDeny"] == ["link-local"])
+    // Keys and profiles are not in the directory that downloads could once be written to.
+    #expect(directives["StateDirectory"] == ["transferd transferd-home"])
+    #expect(directives["Environment"]?.contains("HOME=/var/lib/transferd-home") == true)
+    let users = try String(contentsOfFile: "\(Self.packaging)/transferd.sysusers", encoding: .utf8)
+    #expect(users.contains("/var/lib/transferd-home\n"))
   }
 
   @Test("the system's leaves next to nothing open: an exposure of 1.5 at most")

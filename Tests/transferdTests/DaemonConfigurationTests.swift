@@ -47,6 +47,9 @@ import TransferEngine
         certificateAuthorityFile: \(authorities)
         socketGroup: root
         redirects: same-origin
+        memberReadRoots: [/srv/in, "/srv/out box"]
+        memberWriteRoots:
+          - /srv/in
         hooks:
           onComplete: [/bin/echo, "a b"]
           onFailure:
@@ -60,6 +63,7 @@ import TransferEngine
     expected.historyDays = 0
     expected.logLevel = .debug
     expected.certificateAuthorityFile = authorities
+    expected.memberRoots = MemberRoots(read: ["/srv/in", "/srv/out box"], write: ["/srv/in"])
     expected.socketGroup = "root"
     expected.redirects = .sameOrigin
     expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])

@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 import TransferAPI
+import TransferEngine
 
 @testable import transferd
 
@@ -176,7 +177,54 @@ import TransferAPI
     let room = try Room()
     let outcomes = FileActionRound.perform([try room.move], now: Date(timeIntervalSince1970: 0))
     #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(room.path) to \(room.sent)/a.csv")])
-    #expect(FileActionPerformer.step("x", ENOSPC) == .later("x: No space left on device"))
+    guard case .later("x: No space left on device") = FileActionPerformer.step("x", ENOSPC) else {
+      Issue.record("a full disk is not waited for")
+      return
+    }
+  }
+
+  @Test("where a file is brought to and taken from is checked on the open directory", arguments: [false, true])
+  func rules(isSwapped: Bool) throws {
+    let room = try Room()
+    let (out, sent) = (room.directory.path("out"), room.sent)
+    for (action, closed) in [(try room.action(.delete), out), (try room.move, out), (try room.move, sent)] {
+      var rules = PathRules(roots: [out, sent].filter { $0 != closed })
+      if isSwapped {
+        // The same file, by another link in a directory that is closed, under a name that is open.
+        rules = PathRules(directories: [.init(closed, reason: "it is closed")])
+        let moved = closed + ".moved"
+        rename(closed, moved)
+        symlink(moved, closed)
+      }
+      let step = FileActionPerformer(action: action, rules: rules).perform()
+      guard case .failed(let message) = step else {
+        Issue.record("\(step)")
+        continue
+      }
+      #expect(message.contains("cannot use \(closed): it is"))
+      #expect(room.outNames == ["a.csv"] && room.sentNames.isEmpty)
+      if isSwapped {
+        unlink(closed)
+        rename(closed + ".moved", closed)
+      }
+    }
+  }
+
+  @Test("a round holds few directories open, however many there are")
+  func manyDirectories() throws {
+    let room = try Room()
+    let actions = try (0..<200).map { number in
+      let path = try room.directory.file("out/\(number)/a.csv", text: "\(number)")
+      var status = stat()
+      try #require(stat(path, &status) == 0)
+      return PendingFileAction(
+        job: JobID(Int64(number)), owner: geteuid(), path: path, action: .delete,
+        stamp: try #require(FileActionPerformer.stamp(status)))
+    }
+    let outcomes = FileActionRound.perform(actions, now: Date(timeIntervalSince1970: 0))
+    #expect(outcomes.map(\.job) == actions.map(\.job))
+    #expect(outcomes.allSatisfy { $0.end == .done })
+    #expect((0..<200).allSatisfy { room.names(room.directory.path("out/\($0)")).isEmpty })
   }
 
   @Test(

@@ -102,7 +102,7 @@ import TransferAPI
   @Test(
     "what makes the daemon read or run something is for its own user",
     arguments: [
-      ("netrc", [true, true, true]), ("env:A", [true, true, false]), ("file:/a", [true, true, false]),
+      ("netrc", [true, true, false]), ("env:A", [true, true, false]), ("file:/a", [true, true, false]),
       ("exec:a", [true, false, false]),
     ])
   func callers(_ reference: String, _ expected: [Bool]) throws {

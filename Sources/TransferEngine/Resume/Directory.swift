@@ -151,6 +151,11 @@ package final class Directory: Sendable {
   }
 }
 
+extension Directory: Equatable {
+  /// Whether both are the same directory, by whatever paths.
+  package static func == (one: Directory, other: Directory) -> Bool { one.identity == other.identity }
+}
+
 /// Which directory: device and inode, which no rename and no link changes.
 package struct DirectoryIdentity: Hashable, Sendable {
   package var device: UInt64

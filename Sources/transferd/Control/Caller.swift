@@ -39,8 +39,8 @@ struct Caller: Equatable, Sendable {
   /// Commands run, and files and variables are read, with the daemon's rights: only who has them may ask for it.
   func mayUse(_ reference: SecretReference) -> Bool {
     switch (role, reference) {
-    case (.owner, _), (_, .netrc), (.root, .environment), (.root, .file): true
-    case (.root, .command), (.member, .environment), (.member, .file), (.member, .command): false
+    case (.owner, _), (.root, .netrc), (.root, .environment), (.root, .file): true
+    case (.root, .command), (.member, _): false
     }
   }
 }

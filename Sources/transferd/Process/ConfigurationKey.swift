@@ -26,6 +26,8 @@ struct ConfigurationKey: Sendable {
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
     word("redirects", RedirectPolicy.allCases) { $0.redirects = $1 },
+    directories("memberReadRoots") { $0.memberRoots.read = $1 },
+    directories("memberWriteRoots") { $0.memberRoots.write = $1 },
     word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
     path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
     file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
@@ -109,6 +111,20 @@ struct ConfigurationKey: Sendable {
     _ name: String, _ allowed: String, _ change: @escaping Change<String>
   ) -> ConfigurationKey {
     scalar(name, allowed, change) { $0.isEmpty ? nil : $0 }
+  }
+
+  /// They need not exist yet.
+  private static func directories(_ name: String, _ change: @escaping Change<[String]>) -> ConfigurationKey {
+    let allowed = "a list of absolute paths of directories, without . and .."
+    return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
+      guard case .list(let paths) = value else { return false }
+      let areUsable = paths.allSatisfy { path in
+        path.hasPrefix("/") && !path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+      }
+      guard areUsable else { return false }
+      change(&configuration, paths)
+      return true
+    }
   }
 
   /// Words, not a shell's language.

@@ -17,6 +17,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var redirects: RedirectPolicy?
   /// Variables of the daemon's environment that the commands which it starts get beside the standard ones.
   var passEnvironment: [String] = []
+  /// What members of that group may name.
+  var memberRoots = MemberRoots()
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 

@@ -43,27 +43,28 @@ struct DaemonProcess: Sendable {
     LogFile.current.withLock { $0 = LogFile(path: state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(directory: state, now: Date(), onEvents: { hub.publish($0) })
+    let paths = pathPolicy(state, socketPath, configuration, environment)
     if let reason = store.rewriteFailure {
       logger.warning(
         "secrets of removed jobs may still stand in the database's unused space: it could not be written anew",
         metadata: ["reason": "\(reason)"])
     }
     try await Recovery.perform(
-      in: store, mark: crashes?.previous, hooks: configuration.limits.hooks, logger: logger, now: Date())
+      in: store, paths: paths, mark: crashes?.previous, hooks: configuration.limits.hooks, logger: logger, now: Date())
     // The rows are durable. A mark that stays is not counted again: the store knows its run.
     do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
 
     var sessionConfiguration = SessionConfiguration()
     sessionConfiguration.defaultHeaders[.userAgent] = "transferd/\(Version.current)"
     sessionConfiguration.certificateAuthorityFile = configuration.certificateAuthorityFile
-    sessionConfiguration.ssh = configuration.remote.ssh
+    sessionConfiguration.ssh = try await ssh(configuration, state, environment, store, logger)
     sessionConfiguration.ftpSecurity = configuration.remote.ftpSecurity
     sessionConfiguration.maximumIdleConnections = descriptors.idleConnections
     let session = Session(configuration: sessionConfiguration)
     let network = NetworkRules(redirects: configuration.redirects)
     let runner = JobRunner(
       session: session, store: store, secrets: SecretResolver(environment: environment, home: homeDirectory()),
-      stateDirectory: state, network: network)
+      stateDirectory: state, network: network, paths: paths)
     let aftermath = AftermathRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     let scheduler = Scheduler(
       store: store, limits: limits,
@@ -83,6 +84,7 @@ struct DaemonProcess: Sendable {
       await scheduler.setLimits(Self.bounded(fresh.limits, by: descriptors, logger))
       history.keep(days: fresh.historyDays)
       ChildEnvironment.pass(fresh.passEnvironment)
+      paths.setRoots(fresh.memberRoots)
       await aftermath.setHooks(fresh.limits.hooks)
       logger.notice("configuration reloaded")
     }
@@ -192,6 +194,39 @@ struct DaemonProcess: Sendable {
       throw DaemonConfiguration.Invalid(description: "there is no group \"\(name)\" (socketGroup)")
     }
     return PeerAccess(uid: geteuid(), group: group.pointee.gr_gid)
+  }
+
+  /// What is transferd's own, and what it and its configuration name.
+  private func pathPolicy(
+    _ state: String, _ socket: String, _ configuration: DaemonConfiguration, _ environment: [String: String]
+  ) -> PathPolicy {
+    let ssh = configuration.remote.ssh
+    let named = ["NETRC", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"].map { environment[$0] }
+    let files = named + [flags.configurationFile, configuration.certificateAuthorityFile, ssh.privateKeyFile]
+    let hooks = [configuration.limits.hooks.onComplete, configuration.limits.hooks.onFailure]
+    return PathPolicy(
+      daemon: geteuid(), state: state, socket: socket,
+      runtimeDirectory: PathPolicy.runtimeDirectory(of: socket, environment: environment, uid: getuid()),
+      homes: [environment["HOME"], homeDirectory()].compactMap { $0 }.filter { $0.hasPrefix("/") },
+      files: (files.compactMap { $0 } + (ssh.knownHostsFiles ?? []) + hooks.compactMap { $0?.arguments.first })
+        .map(absolute),
+      roots: configuration.memberRoots)
+  }
+
+  /// With what an earlier release left in another home directory; that is logged once.
+  private func ssh(
+    _ configuration: DaemonConfiguration, _ state: String, _ environment: [String: String], _ store: Store,
+    _ logger: Logger
+  ) async throws -> SSHConfiguration {
+    var ssh = configuration.remote.ssh
+    guard let home = environment["HOME"] ?? homeDirectory() else { return ssh }
+    let former = FormerHome(home: home, state: state, userHome: homeDirectory(), environment: environment)
+    let used = former.adopt(into: &ssh)
+    guard !used.isEmpty, try await store.note("former-home", used.joined(separator: ":")) else { return ssh }
+    logger.notice(
+      "using SSH files in the former home directory; move them to the present one",
+      metadata: ["files": "\(used.joined(separator: " "))", "home": "\(home)"])
+    return ssh
   }
 
   private func homeDirectory() -> String? {

@@ -11,6 +11,8 @@ struct JobRunner: Sendable {
   let secrets: SecretResolver
   let stateDirectory: String
   var network = NetworkRules()
+  /// Where jobs may read and write, and whose credentials they may use.
+  let paths: PathPolicy
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// How long to wait for a connection, and for progress, where the job does not say.
@@ -31,7 +33,7 @@ struct JobRunner: Sendable {
   }
 
   /// What both kinds have in common.
-  static func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
+  func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
     var request = TransferRequest(
       url: spec.kind == .upload ? try RequestURL(uploadTarget: spec.url) : try RequestURL(spec.url))
     for (name, value) in spec.headers {
@@ -42,6 +44,7 @@ struct JobRunner: Sendable {
     request.connectTimeout = spec.connectTimeout.map { .seconds($0) } ?? timeouts.connect
     request.stallTimeout = spec.stallTimeout.map { .seconds($0) } ?? timeouts.stall
     request.limitRate = spec.limitRate
+    request.usesAmbientCredentials = !paths.isMember(spec.owner)
     return request
   }
 
@@ -49,7 +52,7 @@ struct JobRunner: Sendable {
     for record: JobRecord, timeouts: Timeouts, _ didFinishTransfer: @escaping @Sendable () async -> Void
   ) throws(TransferError) -> DownloadRequest {
     let spec = record.spec
-    var request = try Self.transferRequest(spec, timeouts)
+    var request = try transferRequest(spec, timeouts)
     network.apply(to: &request, of: spec.owner)
     let destination = try Self.destination(of: record, request.url)
     var options: DownloadOptions = []
@@ -59,7 +62,8 @@ struct JobRunner: Sendable {
       store: store, id: record.job.id, fence: record.fence, isUnnamed: spec.destination.hasSuffix("/"),
       didFinishTransfer: didFinishTransfer)
     return session.download(
-      request, to: destination, options: options, resumingWith: record.resumeData,
+      request, to: destination, options: options, rules: paths.rules(for: spec.owner, .write),
+      resumingWith: record.resumeData,
       expecting: Self.digests(spec.checksum), partialName: Self.partialName(of: record), journal: journal,
       interceptor: SecretAdapter(spec, secrets))
   }
@@ -96,11 +100,13 @@ struct JobRunner: Sendable {
       if let token = record.spec.spool { spools.remove(token, in: .everything) }
       return
     }
-    Self.removeDownload(of: record)
+    Self.removeDownload(of: record, paths)
   }
 
-  static func removeDownload(of record: JobRecord) {
-    PartialFiles.remove(partialName(of: record), in: directory(of: record))
+  /// A part file in a directory that the job may not write to stays: it is not this job's.
+  static func removeDownload(of record: JobRecord, _ paths: PathPolicy) {
+    PartialFiles.remove(
+      partialName(of: record), in: directory(of: record), rules: paths.rules(for: record.spec.owner, .write))
   }
 
   private static func digests(_ checksum: String?) -> [ExpectedDigest] {

@@ -32,6 +32,7 @@ struct JobValidation {
       case .upload: try uploadSpec(job)
       }
     try complete(&spec, from: job)
+    try checkPrivileges(spec)
     return spec
   }
 
@@ -177,8 +178,14 @@ struct JobValidation {
 
 /// What the file system says of a destination when a job is added: refused at once rather than found out at night.
 struct DestinationCheck {
+  /// Where the caller's jobs may write.
+  let rules: PathRules
+  /// Directories that the rules were asked about a moment ago, and allow.
+  private var allowed: Set<String> = []
   /// Directories that were found good a moment ago: many jobs of a group have the same.
   private var good: Set<String> = []
+
+  init(rules: PathRules = .none) { self.rules = rules }
 
   /// - Throws: `Problem` with `destination-exists`, `destination-missing` or `permission`.
   mutating func check(_ spec: JobSpec) throws(Problem) {
@@ -186,6 +193,8 @@ struct DestinationCheck {
     var directory = spec.destination.dropLast(isUnnamed ? 1 : 0)
     if !isUnnamed, let slash = directory.lastIndex(of: "/") { directory = directory[..<slash] }
     let path = directory.isEmpty ? "/" : String(directory)
+    // First: what is closed to the caller does not even tell whether it exists.
+    try checkRules(path, isUnnamed ? nil : Self.name(spec.destination))
     if !good.contains(path) {
       try Self.checkDirectory(path, creating: spec.createDirectories)
       if !spec.createDirectories { good.insert(path) }
@@ -199,6 +208,21 @@ struct DestinationCheck {
     if !spec.replace {
       throw Problem(.destinationExists, "cannot write to \(spec.destination): it exists; use --replace to replace it")
     }
+  }
+
+  private static func name(_ path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+  }
+
+  private mutating func checkRules(_ directory: String, _ name: String?) throws(Problem) {
+    let isSpecial = rules.files.contains { $0.path.hasSuffix("/" + (name ?? "")) }
+    guard isSpecial || !allowed.contains(directory) else { return }
+    do throws(TransferError) {
+      try rules.checkDestination(directory, name: name)
+    } catch {
+      throw Problem(.permission, error.description)
+    }
+    allowed.insert(directory)
   }
 
   private static func checkDirectory(_ path: String, creating: Bool) throws(Problem) {

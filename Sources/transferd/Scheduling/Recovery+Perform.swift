@@ -6,9 +6,12 @@ import TransferEngine
 
 extension Recovery {
   /// Sets right what was running when the daemon ended. Before anything else happens in this run.
-  /// - Parameter mark: what the run before left; `nil` where it did not crash.
+  /// - Parameters:
+  ///   - paths: part files are looked for only where their jobs may write.
+  ///   - mark: what the run before left; `nil` if it did not crash.
   static func perform(
-    in store: Store, mark: CrashMark? = nil, hooks: HookConfiguration = .init(), logger: Logger, now: Date
+    in store: Store, paths: PathPolicy, mark: CrashMark? = nil, hooks: HookConfiguration = .init(), logger: Logger,
+    now: Date
   ) async throws {
     var crash: Crash?
     if let mark {
@@ -21,7 +24,7 @@ extension Recovery {
       }
     }
     for record in try await store.running() {
-      var settlement = settlement(record, crash)
+      var settlement = settlement(record, crash, paths)
       settlement.aftermath.wantsHook = hooks.wantsHook(after: settlement.event)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
@@ -37,12 +40,12 @@ extension Recovery {
     let isAlone: Bool
   }
 
-  private static func settlement(_ record: JobRecord, _ crash: Crash?) -> Settlement {
+  private static func settlement(_ record: JobRecord, _ crash: Crash?, _ paths: PathPolicy) -> Settlement {
     let verdict = CrashVerdict(
       marks: record.crashMarks, isMarked: crash != nil, isAlone: crash?.isAlone ?? false)
     var settlement: Settlement
     switch verdict {
-    case .goOn: settlement = Self.settlement(found(of: record), record)
+    case .goOn: settlement = Self.settlement(found(of: record, paths), record, paths)
     case .goOnUnseen: settlement = cutOff(record)
     case .fail:
       settlement = cutOff(record)
@@ -60,13 +63,14 @@ extension Recovery {
   }
 
   /// What the disk says of it.
-  private static func found(of record: JobRecord) -> Recovery {
+  private static func found(of record: JobRecord, _ paths: PathPolicy) -> Recovery {
     guard record.job.kind == .download else { return Recovery(crashes: record.crashes) }
     let path = record.spec.destination
+    let rules = paths.rules(for: record.spec.owner, .write)
     return Recovery(
       finishing: record.finishing,
-      atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record)),
-      atDestination: path.hasSuffix("/") ? nil : identity(path), crashes: record.crashes)
+      atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record), rules),
+      atDestination: path.hasSuffix("/") ? nil : identity(path, rules), crashes: record.crashes)
   }
 
   /// An attempt that was cut off with the daemon.
@@ -81,7 +85,7 @@ extension Recovery {
   }
 
   /// Within one boot the part file tells how far the job came. One that came further is no job that ends daemons.
-  private static func noteProgress(in settlement: inout Settlement, _ record: JobRecord) {
+  private static func noteProgress(in settlement: inout Settlement, _ record: JobRecord, _ rules: PathRules) {
     guard record.job.kind == .download else {
       // What the server acknowledged is in the row, and has set the count of crashes back.
       settlement.crashed = true
@@ -93,7 +97,7 @@ extension Recovery {
       data?.isAtRest = nil
       settlement.resumeData = data.map { .set($0.encoded()) } ?? .keep
     }
-    settlement.bytesDone = data.flatMap(PartialFiles.usableBytes) ?? 0
+    settlement.bytesDone = data.flatMap { PartialFiles.usableBytes($0, rules: rules) } ?? 0
     settlement.resetAttempts = settlement.bytesDone > record.job.bytesDone
     settlement.crashed = !settlement.resetAttempts
   }
@@ -101,36 +105,38 @@ extension Recovery {
   /// Doubled from 1 s up to half a minute: long enough for the others, short enough for a job that was only unlucky.
   private static func parkingTime(_ tries: Int) -> Duration { .seconds(min(30, 1 << min(tries - 1, 5))) }
 
-  private static func identity(_ path: String) -> RowFileIdentity? {
-    PartialFiles.identity(ofFileAt: path).map { .init(device: $0.device, inode: $0.inode) }
+  private static func identity(_ path: String, _ rules: PathRules) -> RowFileIdentity? {
+    PartialFiles.identity(ofFileAt: path, rules: rules).map { .init(device: $0.device, inode: $0.inode) }
   }
 
-  private static func settlement(_ found: Recovery, _ record: JobRecord) -> Settlement {
+  private static func settlement(_ found: Recovery, _ record: JobRecord, _ paths: PathPolicy) -> Settlement {
+    let rules = paths.rules(for: record.spec.owner, .write)
     var settlement = cutOff(record)
     settlement.crashed = false
     switch found {
     case .requeue:
       settlement.reason = "the daemon ended unexpectedly"
-      noteProgress(in: &settlement, record)
+      noteProgress(in: &settlement, record, rules)
     case .park(let tries):
-      noteProgress(in: &settlement, record)
+      noteProgress(in: &settlement, record, rules)
       guard settlement.crashed else { break }
       settlement.event = .postpone
       settlement.retryDelay = parkingTime(tries)
       settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
     case .complete:
-      complete(&settlement, record)
+      complete(&settlement, record, paths)
     }
     return settlement
   }
 
   /// A disk that refuses is no reason not to start: the job tries again, like one whose attempt came so far.
-  private static func complete(_ settlement: inout Settlement, _ record: JobRecord) {
+  private static func complete(_ settlement: inout Settlement, _ record: JobRecord, _ paths: PathPolicy) {
     let part = JobRunner.partialName(of: record)
-    JobRunner.removeDownload(of: record)
+    let rules = paths.rules(for: record.spec.owner, .write)
+    JobRunner.removeDownload(of: record, paths)
     do throws(TransferError) {
-      try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record))
+      try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record), rules: rules)
       settlement.event = .complete
       settlement.reason = "found complete after an unexpected end"
       settlement.attempt.outcome = .completed
@@ -141,7 +147,7 @@ extension Recovery {
       settlement.failure = JobFailure(error)
       settlement.reason = settlement.failure?.message
       let data = PartialFiles.resumeData(
-        ofNamedFile: record.spec.destination, partialName: part, url: record.spec.url)
+        ofNamedFile: record.spec.destination, partialName: part, url: record.spec.url, rules: rules)
       if let data { settlement.resumeData = .set(data.encoded()) }
     }
   }

@@ -25,7 +25,9 @@ extension Scheduler {
     }
     // A known key answers the job that is there, whatever has become of its destination since.
     var fresh: [Int] = []
-    var destinations = DestinationCheck()
+    let writeRules = runner.paths.rules(for: caller.uid, .write)
+    let sources = SourceCheck(readRules: runner.paths.rules(for: caller.uid, .read), writeRules: writeRules)
+    var destinations = DestinationCheck(rules: writeRules)
     var completed: [JobRecord] = []
     for (index, spec) in specs.enumerated() {
       if let key = spec.key, let known = try? await store.job(key: key, owner: caller.uid) {
@@ -39,7 +41,7 @@ extension Scheduler {
         case .download: try destinations.check(spec)
         case .upload:
           if let token = spec.spool { specs[index].source = try await commitSpool(token, in: caller.scope) }
-          try sourceCheck.check(specs[index])
+          try sources.check(specs[index])
         }
         fresh.append(index)
       } catch {
@@ -64,8 +66,6 @@ extension Scheduler {
     let spools = runner.spools
     return try await BlockingWork.run { Result { () throws(Problem) in try spools.commit(token, in: scope) } }.get()
   }
-
-  private var sourceCheck: SourceCheck { SourceCheck(stateDirectory: runner.stateDirectory) }
 }
 
 extension Problem {

@@ -232,6 +232,9 @@ extension Scheduler {
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     try runner.network.check([url.string], of: record.spec.owner)
+    if runner.paths.isMember(record.spec.owner) {
+      try PrivilegedCredentials.checkUnused(by: record.spec.upload, url, credentials: address.credentials)
+    }
     guard isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.upload)
     // Another query (a new signature) means the same place.

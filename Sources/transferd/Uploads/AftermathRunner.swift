@@ -87,7 +87,10 @@ actor AftermathRunner {
       let now = Date()
       let actions = try await store.dueFileActions(now: now, limit: 256)
       guard !actions.isEmpty else { return }
-      let outcomes = await BlockingWork.run { FileActionRound.perform(actions, now: now) }
+      let paths = runner.paths
+      let outcomes = await BlockingWork.run {
+        FileActionRound.perform(actions, now: now) { paths.rules(for: $0, .write) }
+      }
       try await store.record(outcomes, at: Date())
       for outcome in outcomes where outcome.end != .done {
         logger.warning(
@@ -100,18 +103,44 @@ actor AftermathRunner {
 
 /// Many file actions at once, so that they share the syncs of their directories.
 enum FileActionRound {
-  static func perform(_ actions: [PendingFileAction], now: Date) -> [FileActionOutcome] {
-    let steps = actions.map { FileActionPerformer(action: $0).perform() }
-    var failures: [String: Int32] = [:]
-    var touched: Set<String> = []
-    for case .done(_, let directories) in steps { touched.formUnion(directories) }
-    for directory in touched { failures[directory] = DirectoryDisk.synchronize(directory) }
+  /// Directories that are held open at once.
+  private static let maximumDirectories = 16
+
+  /// - Parameter rules: where the owner of a job may change files.
+  static func perform(
+    _ actions: [PendingFileAction], now: Date, rules: (UInt32) -> PathRules = { _ in .none }
+  ) -> [FileActionOutcome] {
+    var outcomes: [FileActionOutcome] = []
+    var steps: [FileActionPerformer.Step] = []
+    var directories = OpenDirectories()
+    for action in actions {
+      let performer = FileActionPerformer(action: action, rules: rules(action.owner), directories: directories)
+      steps.append(performer.perform())
+      guard directories.count >= maximumDirectories else { continue }
+      outcomes += synchronized(steps, of: actions[outcomes.count...], now)
+      steps = []
+      directories = OpenDirectories()
+    }
+    return outcomes + synchronized(steps, of: actions[outcomes.count...], now)
+  }
+
+  private static func synchronized(
+    _ steps: [FileActionPerformer.Step], of actions: ArraySlice<PendingFileAction>, _ now: Date
+  ) -> [FileActionOutcome] {
+    var failures: [DirectoryIdentity: String] = [:]
+    var synchronized: Set<DirectoryIdentity> = []
+    for case .done(_, let directories) in steps {
+      for directory in directories where synchronized.insert(directory.identity).inserted {
+        do { try directory.synchronize() } catch { failures[directory.identity] = directory.path }
+      }
+    }
     return zip(actions, steps).map { action, step in
       switch step {
       case .done(let message, let directories):
-        let failed = directories.first { failures[$0] != nil && failures[$0] != ENOENT }
-        guard let failed else { return FileActionOutcome(job: action.job, end: .done, message: message) }
-        return later(action, "cannot bring \(failed) to the disk", now)
+        guard let failed = directories.lazy.compactMap({ failures[$0.identity] }).first else {
+          return FileActionOutcome(job: action.job, end: .done, message: message)
+        }
+        return later(action, "cannot sync \(failed) to disk", now)
       case .failed(let message): return FileActionOutcome(job: action.job, end: .failed, message: message)
       case .later(let message): return later(action, message, now)
       }

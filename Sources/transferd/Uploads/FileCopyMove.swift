@@ -1,19 +1,22 @@
 import CLinux
 import Glibc
 import Store
+import TransferEngine
 
 /// A move to another file system: copy under a hidden name, to the disk, rename, to the disk, and only then the original goes.
 struct FileCopyMove {
   typealias Step = FileActionPerformer.Step
 
   let performer: FileActionPerformer
-  let directory: String
+  let parent: Directory
+  let directory: Directory
   let candidates: [String]
 
   private var path: String { performer.path }
 
   func perform() -> Step {
-    let source = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    let source = linux_openat(parent.descriptor, performer.name, flags, 0)
     guard source >= 0 else { return failure(errno) }
     defer { close(source) }
     var status = stat()
@@ -24,27 +27,30 @@ struct FileCopyMove {
     if let there = candidates.first(where: { isCopy($0, of: source, size: Int64(status.st_size)) }) {
       return finish(there)
     }
-    let draft = "\(directory == "/" ? "" : directory)/.transferd-\(performer.action.job).copy"
-    unlink(draft)
+    let draft = ".transferd-\(performer.action.job).copy"
+    remove(draft)
     if let failed = copy(source, status, to: draft) {
-      unlink(draft)
+      remove(draft)
       return failed
     }
     for candidate in candidates {
-      if linux_rename_no_replace(AT_FDCWD, draft, AT_FDCWD, candidate) == 0 { return finish(candidate) }
+      if linux_rename_no_replace(directory.descriptor, draft, directory.descriptor, candidate) == 0 {
+        return finish(candidate)
+      }
       guard errno == EEXIST else {
         let code = errno
-        unlink(draft)
+        remove(draft)
         return failure(code)
       }
     }
-    unlink(draft)
-    return .failed("cannot move \(path) to \(directory): its names there are taken")
+    remove(draft)
+    return .failed("cannot move \(path) to \(directory.path): its names there are taken")
   }
 
   private func copy(_ source: Int32, _ status: stat, to draft: String) -> Step? {
     let target = linux_openat(
-      AT_FDCWD, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, UInt32(status.st_mode & 0o777))
+      directory.descriptor, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+      UInt32(status.st_mode & 0o777))
     guard target >= 0 else { return failure(errno) }
     defer { close(target) }
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
@@ -76,16 +82,18 @@ struct FileCopyMove {
 
   /// The copy stands under its name.
   private func finish(_ candidate: String) -> Step {
-    if let code = DirectoryDisk.synchronize(directory) { return failure(code) }
-    guard performer.found(at: path) == .sent else {
-      return .failed("\(FileActionPerformer.changed(path)); a copy of what was uploaded is \(candidate)")
+    guard fsync(directory.descriptor) == 0 else { return failure(errno) }
+    let copy = directory.path(of: candidate)
+    guard performer.found(performer.name, in: parent) == .sent else {
+      return .failed("\(FileActionPerformer.changed(path)); a copy of what was uploaded is \(copy)")
     }
-    guard unlink(path) == 0 else { return failure(errno) }
-    return .done("moved \(path) to \(candidate)", touched: [performer.parent])
+    guard unlinkat(parent.descriptor, performer.name, 0) == 0 else { return failure(errno) }
+    return .done("moved \(path) to \(copy)", touched: [parent])
   }
 
   private func isCopy(_ candidate: String, of source: Int32, size: Int64) -> Bool {
-    let other = open(candidate, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    let other = linux_openat(directory.descriptor, candidate, flags, 0)
     guard other >= 0 else { return false }
     defer { close(other) }
     var status = stat()
@@ -105,18 +113,9 @@ struct FileCopyMove {
     return fsync(other) == 0
   }
 
-  private func failure(_ code: Int32) -> Step {
-    FileActionPerformer.step("cannot move \(path) to \(directory)", code)
-  }
-}
+  private func remove(_ draft: String) { unlinkat(directory.descriptor, draft, 0) }
 
-/// Names in a directory, brought to the disk.
-enum DirectoryDisk {
-  /// - Returns: the `errno` of what failed.
-  static func synchronize(_ path: String) -> Int32? {
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { return errno }
-    defer { close(descriptor) }
-    return fsync(descriptor) == 0 ? nil : errno
+  private func failure(_ code: Int32) -> Step {
+    FileActionPerformer.step("cannot move \(path) to \(directory.path)", code)
   }
 }

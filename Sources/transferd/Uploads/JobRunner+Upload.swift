@@ -71,17 +71,24 @@ extension JobRunner {
 
   /// What the engine is told of a stored upload.
   func fileUpload(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> FileUpload {
-    var request = try Self.transferRequest(spec, timeouts)
+    var request = try transferRequest(spec, timeouts)
     network.apply(to: &request, of: spec.owner)
     let options = spec.upload
     if let method = options.method { request.method = method == .put ? .put : .post }
     var upload = FileUpload(
       request: request, source: spec.source, protocol: Self.uploadProtocol(of: options, request.url))
+    upload.rules = sourceRules(spec)
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
     upload.verifiesLength = options.verify
     upload.collection = try options.collection.map { text throws(TransferError) in try RequestURL(text) }
     return upload
+  }
+
+  /// Where the source of an upload may be.
+  func sourceRules(_ spec: JobSpec) -> PathRules {
+    guard spec.spool != nil else { return paths.rules(for: spec.owner, .read) }
+    return PathPolicy.spoolRules(FileActionPerformer.parent(of: spec.source))
   }
 
   private static func uploadProtocol(of options: UploadOptions, _ url: RequestURL) -> UploadProtocol {

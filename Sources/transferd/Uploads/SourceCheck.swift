@@ -1,15 +1,20 @@
 import Glibc
 import Store
 import TransferAPI
+import TransferEngine
 
 /// What the file system says of a file when its upload is added: refused at once rather than found out at night.
 struct SourceCheck: Sendable {
-  /// What is in here is the daemon's own and nobody's to send, but for what was spooled for it.
-  let stateDirectory: String
+  /// Where the caller's jobs may read.
+  let readRules: PathRules
+  /// Where they may delete files, and move them to.
+  let writeRules: PathRules
 
   /// - Throws: `Problem` with `source-missing`, `permission`, `invalid`; for a move `destination-missing`.
   func check(_ spec: JobSpec) throws(Problem) {
     let path = spec.source
+    // First: what is closed to the caller does not even tell whether it exists.
+    if spec.spool == nil { try checkRules(spec) }
     var status = stat()
     guard stat(path, &status) == 0 else { throw Self.problem(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
@@ -26,14 +31,25 @@ struct SourceCheck: Sendable {
         throw Problem(.permission, "cannot delete or move \(path) afterwards: it belongs to another user")
       }
     }
-    if spec.spool == nil { try checkOutside(path) }
     try Self.checkAction(spec)
   }
 
-  private func checkOutside(_ path: String) throws(Problem) {
-    guard let real = Self.real(path), let state = Self.real(stateDirectory) else { return }
-    guard !real.hasPrefix(state + "/") else {
-      throw Problem(.permission, "cannot upload \(path): it belongs to transferd itself")
+  private func checkRules(_ spec: JobSpec) throws(Problem) {
+    let parent = FileActionPerformer.parent(of: spec.source)
+    let name = FileActionPerformer.name(of: spec.source)
+    do throws(TransferError) {
+      try readRules.checkSource(spec.source)
+      switch spec.upload.onSuccess {
+      case .keep: break
+      case .delete: try writeRules.checkDestination(parent, name: name)
+      case .move(let directory):
+        try writeRules.checkDestination(parent, name: name)
+        try writeRules.checkDestination(directory, name: name)
+      }
+    } catch .file(.permission(let text)) {
+      throw Problem(.permission, text)
+    } catch {
+      // Not there, or not a file: said by the checks that follow.
     }
   }
 
@@ -80,11 +96,5 @@ struct SourceCheck: Sendable {
     case S_IFBLK, S_IFCHR: "a device"
     default: "something else"
     }
-  }
-
-  private static func real(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(validatingCString: resolved)
   }
 }

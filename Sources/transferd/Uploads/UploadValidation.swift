@@ -109,7 +109,9 @@ extension JobValidation {
   func references(of job: NewJob, into spec: inout JobSpec) throws(Problem) {
     let all = [job.credentials].compactMap { $0 } + job.secretHeaders.values.map(\.reference)
     for reference in all where !caller.mayUse(reference) {
-      throw Problem(.permission, "only the user that runs transferd may name secrets by \(Self.kind(of: reference))")
+      let others = if case .command = reference { "" } else { ", and root," }
+      throw Problem(
+        .permission, "only the user that runs transferd\(others) may name secrets by \(Self.kind(of: reference))")
     }
     for name in job.secretHeaders.keys {
       _ = try Self.headers([name: ""])

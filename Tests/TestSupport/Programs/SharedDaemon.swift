@@ -43,7 +43,8 @@ public final class SharedDaemon: Sendable {
   public let group: gid_t
 
   /// - Parameters:
-  ///   - config: the daemon's configuration file.
+  ///   - config: the daemon's configuration file, in which `%DIR` stands for the directory of all. By default members may read
+  ///     and write in the directories of the people.
   ///   - environment: of the daemon, beside the socket's group.
   public init(config: String? = nil, environment: [String: String] = [:]) async throws {
     // A group that every Debian and its descendants have.
@@ -54,7 +55,7 @@ public final class SharedDaemon: Sendable {
     daemon = try await Daemon(
       // Test servers are on the loopback interface, where jobs of members do not lead unless this is said.
       environment: ["TRANSFERD_REDIRECTS": "any"].merging(environment) { $1 }
-        .merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }.filter { !$0.value.isEmpty }, config: config,
+        .merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }.filter { !$0.value.isEmpty }, config: "",
       through: try Person.service.wrapper(group: group), isStarted: false)
     let directory = daemon.directory
     chmod(directory.path, 0o711)
@@ -70,7 +71,21 @@ public final class SharedDaemon: Sendable {
       chmod(own, 0o777)
       chown(own, person.uid, person.uid)
     }
+    try configure(config ?? Self.defaultConfiguration)
     try await daemon.start()
+  }
+
+  private static let defaultConfiguration = """
+    transferd:
+      memberReadRoots: [%DIR/alice, %DIR/bob, %DIR/stranger, %DIR/downloads]
+      memberWriteRoots: [%DIR/alice, %DIR/bob, %DIR/stranger, %DIR/downloads]
+    """
+
+  /// Writes the configuration file; the daemon reads it when it starts, and at SIGHUP.
+  public func configure(_ text: String) throws {
+    let path = try daemon.directory.file(
+      "config.yaml", text: text.replacingOccurrences(of: "%DIR", with: daemon.directory.path))
+    chmod(path, 0o644)
   }
 
   /// A directory that belongs to a person and that the daemon may write to.

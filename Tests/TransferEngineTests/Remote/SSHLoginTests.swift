@@ -91,7 +91,7 @@ import Testing
       let room = try DownloadRoom.ssh(server)
       var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))
       // By the key, the same request is let in.
-      try await room.download(request).response().result.get()
+      _ = try await room.download(request).response().result.get()
       try FileManager.default.removeItem(atPath: room.path)
       request.usesAmbientCredentials = false
       let user = request.credentials?.username ?? NSUserName()
