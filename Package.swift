@@ -73,29 +73,30 @@ let package = Package(
     .systemLibrary(
       name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
     .target(name: "CLinux"),
+    .target(name: "WireValues", swiftSettings: fuzzed),
     .target(name: "CTasks"),
-    .target(name: "Threads", dependencies: ["CLinux", "CTasks"], swiftSettings: strict),
+    .target(name: "Threads", dependencies: ["CLinux", "CTasks", "WireValues"], swiftSettings: strict),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCoding", "CCurl", "CLinux", "Threads",
+        "CCoding", "CCurl", "CLinux", "Threads", "WireValues",
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: fuzzed),
-    .target(name: "TransferAPI", swiftSettings: fuzzed),
+    .target(name: "TransferAPI", dependencies: ["WireValues"], swiftSettings: fuzzed),
     .target(
       name: "Store",
       dependencies: [
-        "Threads", "TransferAPI", .product(name: "GRDB", package: "GRDB.swift"),
+        "Threads", "TransferAPI", "WireValues", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: fuzzed),
     program(
       "transferd",
       dependencies: [
-        "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads",
+        "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads", "WireValues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Configuration", package: "swift-configuration"),
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -113,7 +114,7 @@ let package = Package(
     program(
       "transferctl",
       dependencies: [
-        "TransferEngine", "TransferAPI",
+        "TransferEngine", "TransferAPI", "WireValues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Rainbow", package: "Rainbow"),
@@ -141,6 +142,8 @@ let package = Package(
       ],
       path: "Tests/ResumableServer",
       swiftSettings: strict),
+    .testTarget(
+      name: "WireValuesTests", dependencies: ["WireValues"], swiftSettings: strict),
     .testTarget(
       name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: strict),
     .testTarget(
