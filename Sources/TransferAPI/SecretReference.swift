@@ -117,11 +117,14 @@ public enum ShellWords {
         word = word ?? ""
       case (nil, "\\"), ("\""?, "\\"):
         guard let next = rest.popFirst() else { throw WireError("the command ends with a backslash") }
-        word = (word ?? "") + String(next)
+        word = word ?? ""
+        word?.append(next)  // in place: a word may be as long as the request
       case (nil, " "), (nil, "\t"), (nil, "\n"):
         if let complete = word { words.append(complete) }
         word = nil
-      default: word = (word ?? "") + String(character)
+      default:
+        word = word ?? ""
+        word?.append(character)
       }
     }
     guard quote == nil else { throw WireError("the command has a quote without its end") }

@@ -34,14 +34,18 @@ enum CredentialProcess {
     var word: String?
     var quote: Character?
     var isEscaped = false
+    func append(_ character: Character) {
+      word = word ?? ""
+      word?.append(character)
+    }
     for character in text {
       if isEscaped {
-        word = (word ?? "") + String(character)
+        append(character)
         isEscaped = false
       } else if character == "\\", quote != "'" {
         isEscaped = true
       } else if let open = quote {
-        if character == open { quote = nil } else { word = (word ?? "") + String(character) }
+        if character == open { quote = nil } else { append(character) }
       } else if character == "'" || character == "\"" {
         quote = character
         word = word ?? ""
@@ -49,7 +53,7 @@ enum CredentialProcess {
         if let done = word { words.append(done) }
         word = nil
       } else {
-        word = (word ?? "") + String(character)
+        append(character)
       }
     }
     if let word { words.append(word) }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import WireValues
 
 /// The status line and fields of a final response, as they came.
 public struct ResponseHead: Sendable, Equatable {
@@ -36,7 +37,7 @@ public struct ResponseHead: Sendable, Equatable {
     for value in headers[values: .contentLength].flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) })
     {
       let digits = value.trimmingBlanks()
-      guard !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), let number = Int64(digits) else {
+      guard let number = CheckedNumber(digits: digits).value else {
         throw .response(.invalidContentLength(RemoteErrors.printable(String(value.prefix(40)))))
       }
       if let length, length != number {
@@ -63,6 +64,17 @@ public struct ResponseHead: Sendable, Equatable {
   }
 }
 
+/// How much of a response head is taken. What exceeds a limit ends the transfer before anything reads the fields.
+struct HeadLimits: Sendable, Equatable {
+  /// All lines, those of interim responses and trailers included.
+  var totalBytes = 256 * 1024
+  /// Fields of one head. HTTPTypes stops the program at 65,535 of them.
+  var fields = 2000
+  var nameBytes = 256
+  var valueBytes = 64 * 1024
+  var interims = 200
+}
+
 /// Puts a response head together from the lines libcurl hands over, one a call.
 struct ResponseHeadParser {
   enum Step: Equatable {
@@ -78,20 +90,18 @@ struct ResponseHeadParser {
   private var isDone = false
   private var bytes = 0
   private var interims = 0
-  private let maximumBytes: Int
-  private let maximumInterims: Int
+  private let limits: HeadLimits
 
-  init(maximumBytes: Int, maximumInterims: Int) {
-    self.maximumBytes = maximumBytes
-    self.maximumInterims = maximumInterims
-  }
+  init(_ limits: HeadLimits) { self.limits = limits }
 
   /// One line, its CRLF included. Trailers, which come after the body, are counted and dropped.
   mutating func take(_ line: UnsafeRawBufferPointer) -> Step {
-    bytes += line.count
-    guard bytes <= maximumBytes else { return .tooLarge }
+    bytes = bytes.saturatingSum(line.count)
+    guard bytes <= limits.totalBytes else { return .tooLarge }
     let text = line.withoutLineEnd
-    if text.starts(with: "HTTP/".utf8) {
+    // Another head may follow one that asked for credentials. None follows success: such a line is a trailer.
+    let isTrailer = isDone && head.map { (200..<300).contains($0.status) } ?? false
+    if !isTrailer, text.starts(with: "HTTP/".utf8) {
       head = Self.statusLine(text)
       isDone = false
       return .reading
@@ -102,15 +112,18 @@ struct ResponseHeadParser {
       if head.status < 200 {
         interims += 1
         self.head = nil
-        return interims > maximumInterims ? .tooLarge : .interim(head)
+        return interims > limits.interims ? .tooLarge : .interim(head)
       }
       isDone = true
       return .finished(head)
     }
-    if let colon = text.firstIndex(of: UInt8(ascii: ":")),
-      let name = HTTPField.Name(String(decoding: text[..<colon], as: UTF8.self))
-    {
+    guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return .reading }
+    guard text[..<colon].count <= limits.nameBytes else { return .tooLarge }
+    if let name = HTTPField.Name(String(decoding: text[..<colon], as: UTF8.self)) {
       let value = text[(colon + 1)...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+      guard value.count <= limits.valueBytes, head.map({ $0.headers.count < limits.fields }) ?? true else {
+        return .tooLarge
+      }
       head?.headers.append(HTTPField(name: name, value: String(decoding: value, as: UTF8.self)))
     }
     return .reading
@@ -119,8 +132,9 @@ struct ResponseHeadParser {
   private static func statusLine(_ text: Slice<UnsafeRawBufferPointer>) -> ResponseHead {
     let parts = text.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: true)
       .map { String(decoding: $0, as: UTF8.self) }
+    let status = parts.count > 1 ? CheckedNumber(digits: parts[1]).value(in: 100...999) : nil
     return ResponseHead(
-      status: parts.count > 1 ? Int(parts[1]) ?? 0 : 0, version: parts[0], reason: parts.count > 2 ? parts[2] : "")
+      status: Int(status ?? 0), version: parts[0], reason: parts.count > 2 ? parts[2] : "")  // checked: 3 digits
   }
 }
 
@@ -131,7 +145,7 @@ extension StringProtocol {
     guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
       return self[endIndex...]
     }
-    return self[first...last]
+    return self[first...last]  // checked: both were found, the last one from the end
   }
 }
 
@@ -140,7 +154,8 @@ extension UnsafeRawBufferPointer {
   fileprivate var withoutLineEnd: Slice<UnsafeRawBufferPointer> {
     var end = endIndex
     while end > startIndex {
-      switch self[end - 1] {
+      switch self[end - 1] {  // checked: end > startIndex
+      // checked: end > startIndex
       case UInt8(ascii: "\r"), UInt8(ascii: "\n"), UInt8(ascii: " "), UInt8(ascii: "\t"): end -= 1
       default: return self[..<end]
       }

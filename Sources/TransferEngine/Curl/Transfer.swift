@@ -1,6 +1,7 @@
 import CCurl
 import Glibc
 import HTTPTypes
+import WireValues
 
 /// One libcurl easy handle at work, from `configure` to `close`. Lives on the transfer loop's thread.
 final class Transfer {
@@ -50,7 +51,7 @@ final class Transfer {
     self.handle = handle
     self.continuation = continuation
     parser = ResponseHeadParser(
-      maximumBytes: request.maximumHeadBytes, maximumInterims: request.maximumInterimResponses)
+      HeadLimits(totalBytes: request.maximumHeadBytes, interims: request.maximumInterimResponses))
   }
 
   /// Sets every option. The reasons of the less obvious ones stand beside them.
@@ -69,7 +70,7 @@ final class Transfer {
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
       handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
-      handle.set(CURLOPT_LOW_SPEED_TIME, max(1, (stall.wholeMilliseconds + 999) / 1000))
+      handle.set(CURLOPT_LOW_SPEED_TIME, max(1, stall.wholeSecondsRoundedUp))
     }
     if let rate = request.limitRate {
       handle.set(request.upload == nil ? CURLOPT_MAX_RECV_SPEED_LARGE : CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
@@ -247,7 +248,7 @@ final class Transfer {
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
       guard count <= buffer.count else { return count }  // a pause
-      bodyPosition += Int64(count)
+      bodyPosition = bodyPosition.saturatingSum(Int64(count))
       receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
     } catch {
@@ -285,17 +286,18 @@ final class Transfer {
 enum CurlCallbacks {
   static let header: transfer_data_callback = { bytes, size, count, context in
     let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+    // checked: libcurl counts the bytes of its own buffer
     return Int(bitPattern: UInt(bitPattern: transfer.header(.init(start: bytes, count: size * count))))
   }
 
   static let write: transfer_data_callback = { bytes, size, count, context in
     Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-      .write(.init(start: bytes, count: size * count))
+      .write(.init(start: bytes, count: size * count))  // checked: libcurl counts the bytes of its own buffer
   }
 
   static let read: transfer_data_callback = { bytes, size, count, context in
     Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-      .read(.init(start: bytes, count: size * count))
+      .read(.init(start: bytes, count: size * count))  // checked: libcurl counts the bytes of its own buffer
   }
 
   static let seek: transfer_seek_callback = { context, offset, origin in
@@ -304,10 +306,15 @@ enum CurlCallbacks {
 }
 
 extension Duration {
-  /// Rounded down; clamped to what fits an Int.
+  /// Rounded down; the largest number of them where they do not fit.
   var wholeMilliseconds: Int {
     let (seconds, attoseconds) = components
-    return Int(clamping: seconds).multipliedReportingOverflow(by: 1000).partialValue
-      + Int(attoseconds / 1_000_000_000_000_000)
+    let whole = CheckedNumber(seconds) * 1000 + attoseconds / 1_000_000_000_000_000
+    return whole.int ?? (seconds < 0 ? .min : .max)
+  }
+
+  /// For options of libcurl that know no fractions.
+  var wholeSecondsRoundedUp: Int {
+    (CheckedNumber(components.seconds) + (components.attoseconds > 0 ? 1 : 0)).int ?? .max
   }
 }

@@ -65,6 +65,9 @@ enum DeclaredDigests {
     return digests
   }
 
+  /// They are kept in the job's row.
+  private static let maximumCount = 16
+
   private static func values(_ name: String, in head: ResponseHead) -> [String] {
     guard let name = HTTPField.Name(name) else { return [] }
     return head.headers[values: name].flatMap { $0.split(separator: ",") }
@@ -85,7 +88,7 @@ enum DeclaredDigests {
     case "md5": (algorithm, size) = (.md5, 16)
     default: return
     }
-    guard let bytes = Data(base64Encoded: base64), bytes.count == size else { return }
+    guard digests.count < maximumCount, let bytes = Data(base64Encoded: base64), bytes.count == size else { return }
     digests.append(ExpectedDigest(algorithm: algorithm, hex: bytes.hex))
   }
 }

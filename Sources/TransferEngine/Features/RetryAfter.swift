@@ -1,13 +1,15 @@
 import FoundationEssentials
+import WireValues
 
 /// `Retry-After`: seconds or an HTTP date (RFC 9110 §10.2.3).
 enum RetryAfter {
   /// The time to wait from `now`; `nil` for garbage and negative numbers. A date in the past is no wait at all.
   static func delay(from value: String, now: Date) -> Duration? {
+    guard value.utf8.count <= HTTPDate.maximumBytes else { return nil }
     let text = value.trimmingBlanks()
-    if !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber }) {
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       // More digits than fit mean "very long"; the policy caps it.
-      return .seconds(min(Int64(text) ?? .max, 366 * 86400))
+      return .seconds(min(CheckedNumber(digits: text).value ?? .max, 366 * 86400))
     }
     guard let date = HTTPDate.parse(String(text)) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))
@@ -16,7 +18,11 @@ enum RetryAfter {
 
 /// The three date forms of RFC 9110 §5.6.7.
 enum HTTPDate {
+  /// Longer than any of the three forms, with room for blanks.
+  static let maximumBytes = 128
+
   static func parse(_ text: String) -> Date? {
+    guard text.utf8.count <= maximumBytes else { return nil }
     let words = text.split { " ,-:".contains($0) }.map(String.init)
     guard words.count >= 7 else { return nil }
     // asctime: Sun Nov  6 08:49:37 1994. The others: Sun, 06 Nov 1994 08:49:37 GMT / Sunday, 06-Nov-94 08:49:37 GMT.
@@ -28,7 +34,7 @@ enum HTTPDate {
       let second = Int(words[isAsctime ? 5 : 6]),
       (1...31).contains(day), (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
     else { return nil }
-    if year < 100 { year += year < 70 ? 2000 : 1900 }
+    if (0..<100).contains(year) { year += year < 70 ? 2000 : 1900 }  // checked: two digits
     guard (1970...9999).contains(year) else { return nil }
     let days = daysSince1970(year: year, month: month + 1, day: day)
     return Date(timeIntervalSince1970: Double(days * 86400 + hour * 3600 + minute * 60 + second))

@@ -14,8 +14,12 @@ public struct SafeFileName: Equatable, Sendable {
     self.init(suggested: Self.percentDecoded(String(last)) ?? String(last))
   }
 
+  /// Longer values are not read: a name has at most 255 bytes, 765 with each of them escaped.
+  private static let maximumFieldBytes = 8192
+
   /// `filename*` (RFC 8187) before `filename` (RFC 6266).
   public init?(contentDisposition value: String) {
+    guard value.utf8.count <= Self.maximumFieldBytes else { return nil }
     let parameters = Self.parameters(value)
     if let extended = parameters["filename*"] {
       let parts = extended.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
@@ -32,10 +36,10 @@ public struct SafeFileName: Equatable, Sendable {
 
   /// Makes a suggestion safe; `nil` where nothing is left of it.
   public init?(suggested: String) {
-    var scalars = String.UnicodeScalarView()
+    var scalars: [Unicode.Scalar] = []
     for scalar in suggested.unicodeScalars {
       if scalar == "/" || scalar == "\\" {
-        scalars.removeAll()
+        scalars.removeAll(keepingCapacity: true)
       } else if scalar.value > 0x1F, scalar.value != 0x7F, !(0x80...0x9F).contains(scalar.value),
         !(0x202A...0x202E).contains(scalar.value), !(0x2066...0x2069).contains(scalar.value)
       {
@@ -43,13 +47,14 @@ public struct SafeFileName: Equatable, Sendable {
       }
     }
     while let last = scalars.last, last == "." || last == " " { scalars.removeLast() }
-    while let first = scalars.first, first == " " { scalars.removeFirst() }
-    guard let first = scalars.first else { return nil }
+    var name = String.UnicodeScalarView()
+    name.append(contentsOf: scalars.drop { $0 == " " })
+    guard let first = name.first else { return nil }
     if first == "." || first == "-" || first == "~" {
-      scalars.removeFirst()
-      scalars.insert("_", at: scalars.startIndex)
+      name.removeFirst()
+      name.insert("_", at: name.startIndex)
     }
-    string = Self.shortened(String(scalars), to: Self.maximumBytes)
+    string = Self.shortened(String(name), to: Self.maximumBytes)
   }
 
   /// Checks a name a person gave.
@@ -71,17 +76,22 @@ public struct SafeFileName: Equatable, Sendable {
     "." + shortened(name, to: maximumBytes - token.utf8.count - 12) + "." + token + ".part"
   }
 
-  /// Cuts at a character's boundary, keeping a short extension.
+  /// Cuts at a scalar's boundary, keeping a short extension; in one pass, for a server's name may be of any length. Never
+  /// empty: `limit` leaves room for more than the longest extension.
   private static func shortened(_ name: String, to limit: Int) -> String {
-    guard name.utf8.count > limit else { return name }
-    var ending = ""
-    if let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 16 {
-      ending = String(name[dot...])
+    let bytes = Array(name.utf8)
+    guard bytes.count > limit else { return name }
+    var ending = bytes[bytes.endIndex...]
+    if let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0, bytes[dot...].count <= longestExtension {
+      ending = bytes[dot...]
     }
-    var stem = name.dropLast(ending.count)
-    while stem.utf8.count + ending.utf8.count > limit { stem.removeLast() }
-    return stem + ending
+    var end = min(limit, bytes.count) - ending.count
+    // The bytes after a scalar's first one are 10xxxxxx.
+    while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }  // checked: end is above 0
+    return String(decoding: bytes[..<end] + ending, as: UTF8.self)
   }
+
+  private static let longestExtension = 16
 
   /// `nil` for bad escapes and for bytes that are not UTF-8.
   static func percentDecoded(_ text: String) -> String? {

@@ -1,3 +1,4 @@
+// checked file: positions are indices of lines in memory
 import Crypto
 import FoundationEssentials
 
@@ -93,7 +94,7 @@ struct KnownHosts: Sendable {
     for pattern in hosts.split(separator: ",") {
       let isNegated = pattern.hasPrefix("!")
       let wanted = Array((isNegated ? pattern.dropFirst() : pattern).lowercased().utf8)
-      guard glob(wanted[...], Array(name.lowercased().utf8)[...]) else { continue }
+      guard glob(wanted, Array(name.lowercased().utf8)) else { continue }
       if isNegated { return false }
       isMatched = true
     }
@@ -110,15 +111,26 @@ struct KnownHosts: Sendable {
       hash, authenticating: Data(name.lowercased().utf8), using: SymmetricKey(data: salt))
   }
 
-  private static func glob(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
-    guard let first = pattern.first else { return text.isEmpty }
-    switch first {
-    case UInt8(ascii: "*"):
-      let rest = pattern.dropFirst()
-      return (text.startIndex...text.endIndex).contains { glob(rest, text[$0...]) }
-    case UInt8(ascii: "?"): return !text.isEmpty && glob(pattern.dropFirst(), text.dropFirst())
-    default: return text.first == first && glob(pattern.dropFirst(), text.dropFirst())
+  /// `*` and `?`, as in ssh_config(5). Goes back to the last `*` alone, for what an earlier one took can only be more: the
+  /// time grows with the product of both lengths, however many stars there are.
+  private static func glob(_ pattern: [UInt8], _ text: [UInt8]) -> Bool {
+    var (place, position) = (0, 0)
+    var star: (place: Int, position: Int)?
+    while position < text.count {
+      if place < pattern.count, pattern[place] == UInt8(ascii: "*") {
+        star = (place, position)
+        place += 1
+      } else if place < pattern.count, pattern[place] == UInt8(ascii: "?") || pattern[place] == text[position] {
+        place += 1
+        position += 1
+      } else if let last = star {
+        star = (last.place, last.position + 1)
+        (place, position) = (last.place + 1, last.position + 1)
+      } else {
+        return false
+      }
     }
+    return pattern[place...].allSatisfy { $0 == UInt8(ascii: "*") }
   }
 }
 

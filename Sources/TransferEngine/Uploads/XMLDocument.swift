@@ -1,3 +1,4 @@
+// checked file: positions are indices of the document in memory
 import FoundationEssentials
 
 /// As much of XML 1.0 as S3 and WebDAV answer in: elements and their text. Strict: a document that is cut off or anything
@@ -45,6 +46,9 @@ private struct XMLParser {
   private var position = 0
 
   private static let maximumDepth = 32
+  /// A list of 1,000 parts has some 10,000.
+  private static let maximumElements = 65_536
+  private var elements = 0
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -88,7 +92,8 @@ private struct XMLParser {
   }
 
   private mutating func element(depth: Int) -> XMLElement? {
-    guard depth < Self.maximumDepth, byte == UInt8(ascii: "<") else { return nil }
+    guard depth < Self.maximumDepth, elements < Self.maximumElements, byte == UInt8(ascii: "<") else { return nil }
+    elements += 1
     position += 1
     guard let name = self.name() else { return nil }
     var element = XMLElement(name: Self.local(name))

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ResponseHeadParserTests {
   private func parse(_ lines: [String], maximumBytes: Int = 4096, maximumInterims: Int = 3) -> [ResponseHeadParser.Step]
   {
-    var parser = ResponseHeadParser(maximumBytes: maximumBytes, maximumInterims: maximumInterims)
+    var parser = ResponseHeadParser(HeadLimits(totalBytes: maximumBytes, interims: maximumInterims))
     return lines.map { line in
       Array((line + "\r\n").utf8).withUnsafeBytes { parser.take($0) }
     }
@@ -37,6 +37,40 @@ import Testing
   func tooLarge() {
     let lines = ["HTTP/1.1 200 OK"] + Array(repeating: "X-Fill: \(String(repeating: "x", count: 90))", count: 100)
     #expect(parse(lines).last == .tooLarge)
+  }
+
+  @Test("a name, a value and a number of fields beyond the limits end the transfer before they are read")
+  func fieldLimits() {
+    func last(_ lines: [String]) -> ResponseHeadParser.Step? {
+      parse(["HTTP/1.1 200 OK"] + lines, maximumBytes: 1 << 20).last
+    }
+    #expect(last([String(repeating: "a", count: 256) + ": 1"]) == .reading)
+    #expect(last([String(repeating: "a", count: 257) + ": 1"]) == .tooLarge)
+    #expect(last(["a: " + String(repeating: "b", count: 64 << 10)]) == .reading)
+    #expect(last(["a: " + String(repeating: "b", count: (64 << 10) + 1)]) == .tooLarge)
+    #expect(last(Array(repeating: "a:", count: 2000)) == .reading)
+    #expect(last(Array(repeating: "a:", count: 2001)) == .tooLarge)
+    // As many as the type of the fields stops the program at.
+    #expect(last(Array(repeating: "a:", count: 70_000)) == .tooLarge)
+  }
+
+  @Test(
+    "a status is three digits",
+    arguments: [("200", 200), ("999", 999), ("99", 0), ("1000", 0), ("-1", 0), ("+200", 0), ("9223372036854775808", 0)])
+  func status(_ text: String, _ expected: Int) {
+    guard case .finished(let head)? = parse(["HTTP/1.1 \(text) OK", ""]).last else {
+      #expect(expected == 0, "nothing but an interim response")
+      return
+    }
+    #expect(head.status == expected)
+  }
+
+  @Test("a trailer that looks like a status line begins no second response")
+  func statusLineInTrailers() {
+    let steps = parse(["HTTP/1.1 200 OK", "", "HTTP/1.1 206 Partial", "Content-Length: 0", ""])
+    #expect(steps.dropFirst(2).allSatisfy { $0 == .reading })
+    let challenged = parse(["HTTP/1.1 401 No", "", "HTTP/1.1 200 OK", ""])
+    #expect(challenged.last == .finished(ResponseHead(status: 200, reason: "OK")))
   }
 
   @Test("trailers after the body change nothing")

@@ -92,6 +92,19 @@ import Testing
     #expect(known.verdict(on: Self.second, host: "h.test", port: 22) == .changed(file: "f", line: 2))
   }
 
+  @Test("a pattern of many stars takes no longer than its length allows")
+  func stars() {
+    let clock = ContinuousClock()
+    let name = String(repeating: "a", count: 200)
+    let time = clock.measure {
+      #expect(!KnownHosts.matches(String(repeating: "*a", count: 100) + "*b", name))
+      #expect(KnownHosts.matches(String(repeating: "*a", count: 100) + "*", name))
+    }
+    #expect(time < .seconds(2))
+    #expect(KnownHosts.matches("a*b?d", "axxbcd") && !KnownHosts.matches("a*b?d", "axxbd"))
+    #expect(KnownHosts.matches("*", "") && KnownHosts.matches("**", "x") && !KnownHosts.matches("?", ""))
+  }
+
   @Test("a fingerprint is what ssh-keygen prints")
   func fingerprint() async throws {
     let directory = try TemporaryDirectory()
