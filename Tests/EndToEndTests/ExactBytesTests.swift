@@ -134,6 +134,7 @@ import Testing
       #expect(try await daemon.ctl("retry", id).status == 0)
     }
     try await daemon.expectCompleted(id, payload, as: "a")
-    #expect(server.requests.last?.start == kept)
+    // The last 64 KiB are compared, unless a checkpoint holds all of them.
+    #expect([kept, kept - 64 << 10].contains(server.requests.last?.start))
   }
 }

@@ -64,7 +64,9 @@ import Testing
     try await daemon.waitForParts(holding: 4 << 20)
     try await daemon.restart(by: SIGKILL)
     try await daemon.expectCompleted(id, payload, as: "a")
-    #expect(server.requests.map(\.start) == [0, 2 << 20, 4 << 20])
+    #expect(server.requests.dropLast().map(\.start) == [0, 2 << 20])
+    // The last 64 KiB are compared, unless a checkpoint holds all of them.
+    #expect([4 << 20, (4 << 20) - 64 << 10].contains(server.requests.last?.start))
   }
 
   /// Where a job stands when it is given up. Each has a part file.

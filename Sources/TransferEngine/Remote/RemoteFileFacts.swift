@@ -51,6 +51,6 @@ extension RangeQuestion {
     guard let stored, bytesOnDisk > 0, stored.refusals < ResumeLadder.maximumRefusals, scheme != "scp" else {
       return .whole
     }
-    return RangeQuestion(start: max(0, bytesOnDisk - ResumeLadder.overlapBytes), bytesOnDisk: bytesOnDisk)
+    return RangeQuestion(overlapping: bytesOnDisk)
   }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Synchronization
+import WireValues
 
 /// Takes one answer to one `RangeQuestion` and fills the part file with it.
 ///
@@ -16,6 +17,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     case body
     case alreadyComplete(ResponseHead)
     case nextRung(reason: String)
+    /// The bytes fetched again are not those on the disk.
+    case differs(reason: String)
     /// The body is encoded though identity was asked for: ask again, and decode (or not).
     case encoded(decode: Bool)
   }
@@ -40,6 +43,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// Digests of all bytes, where they all passed through here in order.
   private(set) var digests: [DigestAlgorithm: String]?
   private(set) var isAppending = false
+  /// All bytes that had to equal those on the disk have come, and do.
+  var isCompared: Bool { overlapLeft == 0 }
+  /// The body ended before the last byte that its head announced.
+  var isShort: Bool { !isCompared || end.map { offset < $0 } ?? false }
 
   let shared: Mutex<Shared>
 
@@ -136,7 +143,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     overlapLeft = overlap
     self.total = total
     end = total
-    if let field = head?.headers[.contentRange], case .part(_, let last, _)? = ContentRange(field) { end = last + 1 }
+    if let field = head?.headers[.contentRange], case .part(_, let last, _)? = ContentRange(field) {
+      end = try (CheckedNumber(last) + 1).orThrow(TransferError.response(.malformed("Content-Range: \(field)")))
+    }
     isAppending = true
     try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
     var data = stored
@@ -204,15 +213,18 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   }
 
   private func checkSpace(for total: Int64?, onDisk: Int64, in directory: Directory) throws(TransferError) {
-    guard let total, total - onDisk > Self.unrecordedLimit, let free = directory.freeBytes, free < total - onDisk
-    else { return }
-    throw .file(
-      .diskFull("\(directory.path) has \(free) bytes free, \(total - onDisk) are needed"))
+    guard let total else { return }
+    let missing = try (CheckedNumber(total) - onDisk).orThrow(TransferError.response(.malformed("the length \(total)")))
+    guard missing > Self.unrecordedLimit, let free = directory.freeBytes, free < missing else { return }
+    throw .file(.diskFull("\(directory.path) has \(free) bytes free, \(missing) are needed"))
   }
 
   // MARK: Facts, where the protocol has no head
 
   func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict {
+    if let size = facts.size, size < 0 {
+      throw .response(.malformed("the server says that the file has \(size) bytes"))
+    }
     switch ResumeDecision(facts: facts, question: question, stored: stored) {
     case .append(let overlap, let total):
       return try beginAppending(nil, overlap: overlap, total: total)
@@ -230,33 +242,34 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     guard let part else { return .stop }
-    if needsRecord, offset + Int64(bytes.count) > Self.unrecordedLimit {
+    let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
+    if needsRecord, afterwards > Self.unrecordedLimit {
       guard shared.withLock({ $0.isRecorded }) else {
         signal(true)
         return .pause
       }
       needsRecord = false
     }
-    received += Int64(bytes.count)
+    received = received.saturatingSum(Int64(bytes.count))
     var fresh = bytes
     if overlapLeft > 0 {
       let count = Int(min(overlapLeft, Int64(bytes.count)))
       guard try matchesDisk(.init(rebasing: bytes[..<count]), part) else {
-        ending = .nextRung(reason: "the bytes fetched again differ from those on the disk")
+        ending = .differs(reason: "the bytes fetched again differ from those on the disk")
         return .stop
       }
-      overlapLeft -= Int64(count)
-      offset += Int64(count)
+      overlapLeft -= Int64(count)  // checked: count is at most overlapLeft
+      offset += Int64(count)  // checked: at most `afterwards`
       fresh = .init(rebasing: bytes[count...])
       if fresh.isEmpty { return .taken }
     }
-    if let end, offset + Int64(fresh.count) > end {
+    if let end, afterwards > end {
       throw .response(.malformed("more bytes arrived than were announced"))
     }
     try part.write(fresh, at: offset)
     digester?.update(fresh)
-    offset += Int64(fresh.count)
-    didWrite(fresh.count, part)
+    offset = afterwards
+    didWrite(part)
     return .taken
   }
 
@@ -267,13 +280,16 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     return bytes.elementsEqual(UnsafeRawBufferPointer(copy))
   }
 
-  private func didWrite(_ count: Int, _ part: PartialFile) {
+  private static let tooLong = TransferError.response(.malformed("the body is longer than the largest file"))
+
+  private func didWrite(_ part: PartialFile) {
     let offset = offset
     shared.withLock { $0.written = offset }
     progressed(offset, total)
     guard plan.journal != nil, !needsRecord else { return }
-    if offset - writtenAtSignal >= Self.checkpointBytes
-      || offset - writtenAtSignal >= Self.unrecordedLimit / 4
+    let unsignalled = offset - writtenAtSignal  // checked: 0 ≤ writtenAtSignal ≤ offset
+    if unsignalled >= Self.checkpointBytes
+      || unsignalled >= Self.unrecordedLimit / 4
         && signalledAt.duration(to: .now) >= Self.checkpointInterval
     {
       writtenAtSignal = offset

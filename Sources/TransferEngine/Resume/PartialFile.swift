@@ -87,6 +87,7 @@ final class PartialFile: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
     var done = 0
     while done < bytes.count {
+      // checked: pwrite(2) and pread(2) refuse what would pass the largest file
       let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
       if count < 0 {
         if errno == EINTR { continue }
@@ -100,6 +101,7 @@ final class PartialFile: Sendable {
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) {
     var done = 0
     while done < buffer.count {
+      // checked: pwrite(2) and pread(2) refuse what would pass the largest file
       let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw .file(.system("cannot read \(path)", errno: count < 0 ? errno : EIO)) }
@@ -135,10 +137,11 @@ final class PartialFile: Sendable {
     var offset: Int64 = 0
     let size = size
     while offset < size {
+      // checked: offset < size
       let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(buffer.count), size - offset))])
       try read(into: piece, at: offset)
       digester.update(UnsafeRawBufferPointer(piece))
-      offset += Int64(piece.count)
+      offset += Int64(piece.count)  // checked: at most size
     }
     return digester.finalize()
   }

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import HTTPTypes
 
 /// What is needed to go on with a download in another process: which file it was, by which signs it is known, and how
 /// much of it is certainly on the disk. Opaque bytes to everybody else (`encoded()`). Holds no credentials.
@@ -17,7 +18,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var partialFile: Location
   /// Bytes that were on the disk (`fdatasync`) when this was made. After another boot only these count.
   public var checkpointBytes: Int64
-  /// The boot in which this was made. Within it the page cache survived, so the file's own length counts.
+  /// The boot in which this was made. Within it the page cache survived, so the file's own length counts; what lies beyond
+  /// `checkpointBytes` is compared with the server's bytes first.
   public var bootID: String
   /// Restarts in a row for which the server's refusal to resume was the reason.
   public var refusals = 0
@@ -55,14 +57,20 @@ public struct ResumeData: Sendable, Equatable, Codable {
     self.bootID = bootID
   }
 
-  /// Within one boot the page cache survived whatever ended us, so the file's own length counts; after another, and of a file
-  /// at rest, only what was synchronized does. `nil`: nothing that could be gone on from.
+  /// Within one boot the page cache survived whatever ended the process, so the file's own length counts, up to the whole
+  /// file's; after another boot, and of a file at rest, only synchronized bytes count. `nil`: nothing can be resumed.
   func usableBytes(ofFileWith size: Int64) -> Int64? {
-    let isTruth = bootID == BootID.current && isAtRest != true
-    let good = isTruth ? size : min(size, checkpointBytes)
+    let good = wasCutOff ? min(size, totalBytes ?? .max) : min(size, checkpointBytes)
     guard good > 0, totalBytes.map({ good <= $0 }) ?? true else { return nil }
     return good
   }
+
+  /// Whether bytes of a file of this size must be compared with the server's before anything is appended: the attempt that
+  /// wrote them was cut off, so no record says whether all that lies beyond the last checkpoint came from it.
+  func mustCompare(fileWith size: Int64) -> Bool { wasCutOff && size != checkpointBytes }
+
+  /// An attempt of this boot ended without a record of its end.
+  private var wasCutOff: Bool { bootID == BootID.current && isAtRest != true }
 
   /// The size of the file where it was verified and stands under its final name, unchanged in size; else `nil`. Blocks.
   func sizeOfNamedFile(in directory: Directory) -> Int64? {
@@ -80,10 +88,17 @@ public struct ResumeData: Sendable, Equatable, Codable {
     return (try? encoder.encode(self)) ?? Data()
   }
 
-  /// `nil` for bytes this version cannot read: the download then starts over.
+  /// `nil` for bytes this version cannot read, and for numbers and names that no download has: it then starts over.
   public init?(_ data: Data) {
-    guard let value = try? JSONDecoder().decode(ResumeData.self, from: data), value.version == 1 else { return nil }
+    guard let value = try? JSONDecoder().decode(ResumeData.self, from: data), value.version == 1,
+      value.checkpointBytes >= 0, value.totalBytes ?? 0 >= 0, (0...1_000_000).contains(value.refusals),
+      [value.partialFile.name, value.partialFile.finalName].allSatisfy(Self.isName)
+    else { return nil }
     self = value
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text != "." && text != ".." && !text.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
   }
 }
 
@@ -105,9 +120,14 @@ public struct Validators: Sendable, Equatable, Codable {
     self.date = date
   }
 
+  /// Values longer than this are none: they are kept in the job's row and sent back with every question.
+  private static let maximumBytes = 4096
+
   init(of head: ResponseHead) {
-    self.init(
-      etag: head.headers[.eTag], lastModified: head.headers[.lastModified], date: head.headers[.date])
+    func value(_ name: HTTPField.Name) -> String? {
+      head.headers[name].flatMap { $0.utf8.count <= Self.maximumBytes ? $0 : nil }
+    }
+    self.init(etag: value(.eTag), lastModified: value(.lastModified), date: value(.date))
   }
 
   /// The ETag, if `If-Range` may carry it: never a weak one (§13.1.5).

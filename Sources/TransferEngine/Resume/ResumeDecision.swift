@@ -1,4 +1,5 @@
 import HTTPTypes
+import WireValues
 
 /// What was asked of the server to go on with a download.
 struct RangeQuestion: Equatable, Sendable {
@@ -14,7 +15,7 @@ struct RangeQuestion: Equatable, Sendable {
 
   var isRanged: Bool { bytesOnDisk > 0 }
   /// Bytes fetched again to compare them with the disk.
-  var overlap: Int64 { bytesOnDisk - start }
+  var overlap: Int64 { bytesOnDisk - start }  // checked: 0 ≤ start ≤ bytesOnDisk wherever a question is made
 }
 
 /// What an answer means for the bytes on the disk. Pure: status and fields in, one decision out
@@ -101,11 +102,13 @@ enum ResumeDecision: Equatable, Sendable {
       return .nextRung(reason: "the server sent a part beyond the file's end")
     }
     // Nothing beyond the overlap, and it is not the end: asking on would bring the same again and again.
-    let length = last - first + 1
+    guard let length = (CheckedNumber(last) - first + 1).value, let end = (CheckedNumber(last) + 1).value else {
+      return .nextRung(reason: "the server sent a part beyond the largest file")
+    }
     if let contentLength, contentLength != length {
       return .nextRung(reason: "the server sent \(contentLength) bytes as a part of \(length)")
     }
-    guard question.overlap == 0 || length > question.overlap || length == question.overlap && total == last + 1 else {
+    guard question.overlap == 0 || length > question.overlap || length == question.overlap && total == end else {
       return .nextRung(reason: "the server sent less than was asked for")
     }
     return .append(overlap: question.overlap, total: total ?? storedTotal)
@@ -125,17 +128,21 @@ enum ResumeDecision: Equatable, Sendable {
 
 /// `Content-Range` (RFC 9110 §14.4): bytes only; anything else is `nil`.
 enum ContentRange: Equatable {
-  /// `bytes first-last/total`; `nil` total for `*`.
+  /// `bytes first-last/total`; `nil` total for `*`. `last` is below `Int64.max`, so that the part has an end.
   case part(first: Int64, last: Int64, total: Int64?)
   /// `bytes */total`
   case unsatisfied(total: Int64)
 
+  /// Longer than any value with three numbers of 19 digits.
+  private static let maximumBytes = 128
+
   init?(_ text: String) {
+    guard text.utf8.count <= Self.maximumBytes else { return nil }
     let words = text.split(separator: " ", omittingEmptySubsequences: true)
     guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
     let halves = words[1].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard halves.count == 2 else { return nil }
-    let total = Self.number(halves[1])
+    let total = CheckedNumber(digits: halves[1]).value
     guard total != nil || halves[1] == "*" else { return nil }
     if halves[0] == "*" {
       guard let total else { return nil }
@@ -143,13 +150,9 @@ enum ContentRange: Equatable {
       return
     }
     let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
-      total.map({ last < $0 }) ?? true
+    guard ends.count == 2, let first = CheckedNumber(digits: ends[0]).value,
+      let last = CheckedNumber(digits: ends[1]).value, first <= last, last < total ?? .max
     else { return nil }
     self = .part(first: first, last: last, total: total)
-  }
-
-  private static func number(_ text: Substring) -> Int64? {
-    !text.isEmpty && text.allSatisfy { $0.isASCII && $0.isNumber } ? Int64(text) : nil
   }
 }

@@ -12,10 +12,14 @@ struct ResumeLadder: Equatable, Sendable {
 
   private var rungs: [RangeQuestion]
 
+  /// Asks for the whole file and for nothing else.
+  static let whole = ResumeLadder(stored: nil, bytesOnDisk: 0, refusals: 0)
+
   /// - Parameters:
   ///   - bytesOnDisk: bytes that are certainly those of the stored version.
   ///   - refusals: restarts in a row that the server's refusal to resume caused.
-  init(stored: Validators?, bytesOnDisk: Int64, refusals: Int) {
+  ///   - isComparing: every question begins with the last bytes on the disk, whatever validator vouches for the version.
+  init(stored: Validators?, bytesOnDisk: Int64, refusals: Int, isComparing: Bool = false) {
     guard let stored, bytesOnDisk > 0, refusals < Self.maximumRefusals else {
       rungs = [.whole]
       return
@@ -23,10 +27,12 @@ struct ResumeLadder: Equatable, Sendable {
     rungs = []
     for condition in [stored.strongETag, stored.strongDate] {
       guard let condition else { continue }
-      rungs.append(RangeQuestion(start: bytesOnDisk, bytesOnDisk: bytesOnDisk, condition: condition))
+      rungs.append(
+        isComparing
+          ? RangeQuestion(overlapping: bytesOnDisk, condition: condition)
+          : RangeQuestion(start: bytesOnDisk, bytesOnDisk: bytesOnDisk, condition: condition))
     }
-    let start = max(0, bytesOnDisk - Self.overlapBytes)
-    rungs.append(RangeQuestion(start: start, bytesOnDisk: bytesOnDisk))
+    rungs.append(RangeQuestion(overlapping: bytesOnDisk))
     rungs.append(.whole)
   }
 
@@ -42,6 +48,12 @@ struct ResumeLadder: Equatable, Sendable {
 }
 
 extension RangeQuestion {
+  /// The rest, and before it the last bytes on the disk once more, to compare them.
+  init(overlapping bytesOnDisk: Int64, condition: String? = nil) {
+    let start = max(0, bytesOnDisk - ResumeLadder.overlapBytes)  // checked: bytesOnDisk is positive
+    self.init(start: start, bytesOnDisk: bytesOnDisk, condition: condition)
+  }
+
   /// The fields that ask it.
   func apply(to headers: inout HTTPFields) {
     headers[.range] = nil

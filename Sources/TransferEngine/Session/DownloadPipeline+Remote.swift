@@ -25,12 +25,15 @@ extension DownloadPipeline {
       }
       switch ending {
       case .body:
+        if course.isShort { throw .response(.truncated(received: course.onDisk, expected: course.total)) }
         guard let total = course.total, course.onDisk < total else { return }
         throw .response(.truncated(received: course.onDisk, expected: total))
-      case .nextRung(let reason):
+      case .nextRung(let reason), .differs(let reason):
         session.notify(core.id, .refuseToResume(reason: reason))
         guard question.isRanged else { throw .response(.malformed(reason)) }
-        question = .whole
+        question =
+          try cutToCheckpoint(&course)
+          ? .rest(of: course.resumeData, bytesOnDisk: course.onDisk, scheme: request.url.scheme) : .whole
       case .none, .redirect, .alreadyComplete, .encoded:
         throw .connection(.broken("the server sent nothing"))
       }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Synchronization
+import WireValues
 
 /// One download from its first attempt to its last, as straight-line code:
 /// adapt → ask, rung by rung and hop by hop → compare lengths → validate → verify → record → rename → sync.
@@ -26,6 +27,10 @@ struct DownloadPipeline: Sendable {
     var onDisk: Int64 = 0
     var total: Int64?
     var part: PartialFile?
+    /// Bytes of the last checkpoint, while nothing vouches for those behind it: the attempt that wrote them was cut off.
+    var comparesFrom: Int64?
+    /// The last body ended before its announced end.
+    var isShort = false
     var digests: [DigestAlgorithm: String]?
     var verification = DownloadVerification.none
     var origin: String?
@@ -44,7 +49,7 @@ struct DownloadPipeline: Sendable {
       } catch {
         await saveWhatIsThere(&course)
         // Progress of the file, not of bytes: fetching the same ones for ever is none.
-        if course.onDisk > furthest + DownloadReceiver.unrecordedLimit / 16 {
+        if course.onDisk > furthest.saturatingSum(DownloadReceiver.unrecordedLimit / 16) {
           retries = 0
           furthest = course.onDisk
         }
@@ -57,7 +62,7 @@ struct DownloadPipeline: Sendable {
           request: course.request ?? plan.request, response: course.head, error: error, retryCount: retries,
           elapsed: began.duration(to: .now))
         if let last = await session.wait(toRetry: failure, id: core.id, interceptor) { return failed(course, last) }
-        retries += 1
+        retries += 1  // checked: a counter of this process
         core.willRetry()
       }
     }
@@ -106,6 +111,8 @@ struct DownloadPipeline: Sendable {
   private func saveWhatIsThere(_ course: inout Course) async {
     guard let part = course.part else { return }
     course.part = nil
+    // Not compared yet: the record stays as it is, so that the next attempt compares.
+    if course.comparesFrom != nil, course.resumeData != nil { return }
     guard var data = course.resumeData, course.onDisk > 0 else {
       course.resumeData = nil
       course.onDisk = 0
@@ -172,6 +179,7 @@ struct DownloadPipeline: Sendable {
   private func reopenPart(_ course: inout Course, _ directory: Directory?) throws(TransferError) {
     course.onDisk = 0
     course.target = nil
+    course.comparesFrom = nil
     // A part file of which nothing is known is replaced by the new one.
     guard let data = course.resumeData, let directory else { return }
     guard
@@ -187,16 +195,33 @@ struct DownloadPipeline: Sendable {
       return
     }
     if size > good { try part.truncate(to: good) }
+    if data.mustCompare(fileWith: size) { course.comparesFrom = min(good, data.checkpointBytes) }
     course.part = part
     course.onDisk = good
     course.total = data.totalBytes
     course.resumeData?.isAtRest = nil
   }
 
-  /// All bytes are there: a kill came between the last of them and the rename.
+  /// Throws away what lies behind the last checkpoint: it is not what the server has.
+  /// - Returns: whether bytes are left that can be asked to be compared; false where they were cut before.
+  func cutToCheckpoint(_ course: inout Course) throws(TransferError) -> Bool {
+    guard let checkpoint = course.comparesFrom, let part = course.part, checkpoint > 0, checkpoint < course.onDisk
+    else {
+      return false
+    }
+    try part.truncate(to: checkpoint)
+    course.onDisk = checkpoint
+    course.resumedFrom = checkpoint
+    // Whatever ends this attempt, the next one compares too, and starts over where the bytes differ again.
+    course.comparesFrom = 0
+    course.resumeData?.checkpointBytes = 0
+    return true
+  }
+
+  /// All bytes are there and synced: a kill came between the record of that and the rename.
   private func isWhole(_ course: Course) -> Bool {
     guard let total = course.resumeData?.totalBytes, course.part != nil else { return false }
-    return course.onDisk == total
+    return course.onDisk == total && course.comparesFrom == nil
   }
 
   /// Asks until the file is whole, or no way of asking is left.
@@ -219,6 +244,7 @@ struct DownloadPipeline: Sendable {
       }
       switch ending {
       case .body:
+        if course.isShort { throw .response(.truncated(received: course.onDisk, expected: course.total)) }
         guard let total = course.total, course.onDisk < total else { return }
         // A part may be shorter than asked for (RFC 9110 §14.2): ask for the rest, as long as that brings any.
         guard ladder.question.isRanged, course.onDisk > onDiskBefore else {
@@ -230,10 +256,18 @@ struct DownloadPipeline: Sendable {
         return
       case .nextRung(let reason):
         session.notify(core.id, .refuseToResume(reason: reason))
-        guard ladder.descend() else { throw .response(.malformed(reason)) }
+        // A file that is longer than the server's holds bytes that are none of it.
+        if course.head?.status == 416, try cutToCheckpoint(&course) {
+          ladder = Self.ladder(course)
+        } else if !ladder.descend() {
+          throw .response(.malformed(reason))
+        }
+      case .differs(let reason):
+        session.notify(core.id, .refuseToResume(reason: reason))
+        ladder = try cutToCheckpoint(&course) ? Self.ladder(course) : .whole
       case .encoded(let decode):
         isDecoding = decode
-        ladder = ResumeLadder(stored: nil, bytesOnDisk: 0, refusals: 0)
+        ladder = .whole
       case .none, .redirect:
         throw .connection(.broken("no answer"))
       }
@@ -242,7 +276,8 @@ struct DownloadPipeline: Sendable {
 
   private static func ladder(_ course: Course) -> ResumeLadder {
     ResumeLadder(
-      stored: course.resumeData?.validators, bytesOnDisk: course.onDisk, refusals: course.resumeData?.refusals ?? 0)
+      stored: course.resumeData?.validators, bytesOnDisk: course.onDisk, refusals: course.resumeData?.refusals ?? 0,
+      isComparing: course.comparesFrom != nil)
   }
 
   /// One question, followed through its redirects. From the user's own URL each time: what it leads to may be signed
@@ -329,7 +364,7 @@ struct DownloadPipeline: Sendable {
 
   private func takeOver(_ receiver: DownloadReceiver, into course: inout Course) {
     let shared = receiver.shared.withLock { $0 }
-    course.received += receiver.received
+    course.received = course.received.saturatingSum(receiver.received)
     if let head = receiver.head {
       course.head = head
       session.notify(core.id, .receiveHead(head))
@@ -342,6 +377,8 @@ struct DownloadPipeline: Sendable {
     course.onDisk = shared.written
     course.total = receiver.total
     course.digests = receiver.digests
+    course.isShort = receiver.isShort
+    if receiver.isCompared { course.comparesFrom = nil }
     if !receiver.isAppending { course.resumedFrom = 0 }
   }
 

@@ -129,6 +129,96 @@ import Testing
     data.isAtRest = nil  // as recorded in mid-transfer
     let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
     #expect(response.resumedFrom == Self.half)
+    #expect(halfway.server.requests.last.map(Self.start) == Self.half - ResumeLadder.overlapBytes)
+    try halfway.room.expectOnly(Self.payload)
+  }
+
+  /// What happens to a part file after its attempt was cut off, the last checkpoint at `checkpoint`.
+  enum Tampering: String, CaseIterable, CustomTestStringConvertible {
+    case none, appended, appendedBeyondTotal, filledToTotal, overwritten, overwrittenBeforeTheCheckpoint
+    var testDescription: String { rawValue }
+
+    func happen(to path: String, size: Int64, total: Int64, checkpoint: Int64) throws {
+      let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+      func write(_ count: Int64, at offset: Int64) throws {
+        try file.seek(toOffset: UInt64(offset))
+        try file.write(contentsOf: Data(repeating: 0xA5, count: Int(count)))
+      }
+      switch self {
+      case .none: break
+      case .appended: try write(1000, at: size)
+      case .appendedBeyondTotal: try write(total - size + 1000, at: size)
+      case .filledToTotal: try write(total - size, at: size)
+      case .overwritten: try write(1000, at: size - 2000)
+      case .overwrittenBeforeTheCheckpoint:
+        try write(1000, at: checkpoint - 2000)
+        try write(1000, at: size - 1000)
+      }
+      try file.close()
+    }
+
+    /// The first byte asked for by each request after the first.
+    func starts(size: Int64, total: Int64, checkpoint: Int64) -> [Int64] {
+      let overlap = ResumeLadder.overlapBytes
+      return switch self {
+      case .none: [size - overlap]
+      case .appended: [size + 1000 - overlap, checkpoint - overlap]
+      case .appendedBeyondTotal, .filledToTotal: [total - overlap, checkpoint - overlap]
+      case .overwritten: [size - overlap, checkpoint - overlap]
+      case .overwrittenBeforeTheCheckpoint: [size - overlap, checkpoint - overlap, 0]
+      }
+    }
+  }
+
+  /// The first byte that a request asks for.
+  private static func start(_ request: ServedRequest) -> Int64 {
+    request.range.flatMap { Int64($0.dropLast()) } ?? 0
+  }
+
+  @Test("after a kill what others wrote into the part file is found", arguments: Tampering.allCases, [true, false])
+  func tampering(_ tampering: Tampering, isStrong: Bool) async throws {
+    let file = FileBehaviour.file(Self.payload)
+    let halfway = try await Halfway(isStrong ? file : file.weakETag())
+    let (server, room) = (halfway.server, halfway.room)
+    let left = try #require(await halfway.request.cancelProducingResumeData())
+    var data = try #require(ResumeData(left))
+    let checkpoint = Self.half / 2
+    data.checkpointBytes = checkpoint
+    data.isAtRest = nil
+    let path = room.directory.path(data.partialFile.name)
+    try tampering.happen(to: path, size: Self.half, total: Self.payload.size, checkpoint: checkpoint)
+    let response = try await room.download(server, resumingWith: data.encoded()).response()
+    #expect(response.isSuccess, "\(String(describing: response.error))")
+    try room.expectOnly(Self.payload)
+    let starts = tampering.starts(size: Self.half, total: Self.payload.size, checkpoint: checkpoint)
+    #expect(server.requests.dropFirst().map(Self.start) == starts)
+    #expect(
+      server.requests.dropFirst().filter { $0.range != nil }.allSatisfy { ($0.headers["If-Range"] != nil) == isStrong })
+  }
+
+  @Test("a comparison that a broken connection ends is made again by the next attempt")
+  func interruptedComparison() async throws {
+    let halfway = try await Halfway()
+    let left = try #require(await halfway.request.cancelProducingResumeData())
+    var data = try #require(ResumeData(left))
+    data.checkpointBytes = Self.half / 2
+    data.isAtRest = nil
+    let path = halfway.room.directory.path(data.partialFile.name)
+    try Tampering.overwritten.happen(
+      to: path, size: Self.half, total: Self.payload.size, checkpoint: data.checkpointBytes)
+    let cutting = try LoopbackServer(.file(Self.payload).dropping(after: 1000, on: .at(0)))
+    let first = try await halfway.room.download(cutting, resumingWith: data.encoded()).response()
+    #expect(!first.isSuccess)
+    let kept = try #require(first.resumeData)
+    #expect(kept.checkpointBytes == Self.half / 2 && kept.isAtRest != true)
+    let second = try await halfway.room.download(cutting, resumingWith: kept.encoded()).response()
+    #expect(second.isSuccess)
+    #expect(
+      cutting.requests.map(Self.start)
+        == [
+          Self.half - ResumeLadder.overlapBytes, Self.half - ResumeLadder.overlapBytes,
+          Self.half / 2 - ResumeLadder.overlapBytes,
+        ])
     try halfway.room.expectOnly(Self.payload)
   }
 

@@ -18,7 +18,7 @@ import Testing
   func usable() {
     let now = BootID.current
     let table: [(boot: String, isAtRest: Bool?, size: Int64, good: Int64?)] = [
-      (now, nil, 100, 100), (now, nil, 150, 150), (now, nil, 50, 50), (now, nil, 0, nil), (now, nil, 201, nil),
+      (now, nil, 100, 100), (now, nil, 150, 150), (now, nil, 50, 50), (now, nil, 0, nil), (now, nil, 201, 200),
       (now, true, 100, 100), (now, true, 150, 100), (now, true, 50, 50), (now, true, 0, nil), (now, true, 201, 100),
       ("before", nil, 150, 100), ("before", true, 150, 100), ("before", nil, 50, 50),
     ]
@@ -26,6 +26,35 @@ import Testing
       #expect(
         data(total: 200, boot: row.boot, isAtRest: row.isAtRest).usableBytes(ofFileWith: row.size) == row.good, "\(row)"
       )
+    }
+  }
+
+  @Test("only bytes that a cut-off attempt may have written beyond its last checkpoint must be compared")
+  func compared() {
+    let now = BootID.current
+    let table: [(boot: String, isAtRest: Bool?, size: Int64, isCompared: Bool)] = [
+      (now, nil, 100, false), (now, nil, 101, true), (now, nil, 201, true), (now, nil, 99, true),
+      (now, true, 150, false), ("before", nil, 150, false), ("before", true, 150, false),
+    ]
+    for row in table {
+      let data = data(total: 200, boot: row.boot, isAtRest: row.isAtRest)
+      #expect(data.mustCompare(fileWith: row.size) == row.isCompared, "\(row)")
+    }
+  }
+
+  @Test("data with numbers or names that no download has is none")
+  func impossible() {
+    let good = data(total: 200, boot: "b", isAtRest: nil)
+    let changes: [(inout ResumeData) -> Void] = [
+      { $0.checkpointBytes = -1 }, { $0.totalBytes = -1 }, { $0.totalBytes = .min }, { $0.refusals = -1 },
+      { $0.refusals = .max }, { $0.partialFile.name = "" }, { $0.partialFile.name = "../x" },
+      { $0.partialFile.name = ".." }, { $0.partialFile.finalName = "a/b" }, { $0.partialFile.finalName = "a\0b" },
+    ]
+    #expect(ResumeData(good.encoded()) == good)
+    for change in changes {
+      var bad = good
+      change(&bad)
+      #expect(ResumeData(bad.encoded()) == nil, "\(bad)")
     }
   }
 

@@ -59,6 +59,25 @@ import Testing
       fields: [("Content-Range", "bytes 1000-1999/5000"), ("Content-Length", "1000")], question: conditional,
       outcome: .append(overlap: 0, total: 5000)),
     Row(
+      testDescription: "206 that ends at the largest number", status: 206,
+      fields: [("Content-Range", "bytes 1000-9223372036854775807/*")], question: conditional, outcome: .nextRung,
+      total: nil),
+    Row(
+      testDescription: "206 to a probe that ends at the largest number", status: 206,
+      fields: [("Content-Range", "bytes 900-9223372036854775807/*")], question: probing, outcome: .nextRung, total: nil),
+    Row(
+      testDescription: "206 that ends just before the largest number", status: 206,
+      fields: [("Content-Range", "bytes 1000-9223372036854775806/*")], question: conditional,
+      outcome: .append(overlap: 0, total: nil), total: nil),
+    Row(
+      testDescription: "206 with a number that fits no 63 bits", status: 206,
+      fields: [("Content-Range", "bytes 1000-9223372036854775808/*")], question: conditional, outcome: .nextRung,
+      total: nil),
+    Row(
+      testDescription: "206 with a Content-Range of 96 KB", status: 206,
+      fields: [("Content-Range", "bytes 1000-4999/" + String(repeating: "0", count: 96 << 10) + "5000")],
+      question: conditional, outcome: .nextRung),
+    Row(
       testDescription: "206 that starts before N", status: 206, fields: [("Content-Range", "bytes 500-4999/5000")],
       question: conditional, outcome: .nextRung),
     Row(

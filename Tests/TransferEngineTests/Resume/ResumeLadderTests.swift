@@ -44,6 +44,20 @@ import Testing
     #expect(all == [RangeQuestion(start: 0, bytesOnDisk: 10), .whole])
   }
 
+  @Test("after an attempt that was cut off every question begins with bytes to be compared")
+  func comparing() {
+    let stored = Validators(etag: "\"a\"")
+    let ladder = ResumeLadder(stored: stored, bytesOnDisk: 100_000, refusals: 0, isComparing: true)
+    let start: Int64 = 100_000 - 65536
+    #expect(
+      questions(ladder) == [
+        RangeQuestion(start: start, bytesOnDisk: 100_000, condition: "\"a\""),
+        RangeQuestion(start: start, bytesOnDisk: 100_000), .whole,
+      ])
+    let short = ResumeLadder(stored: stored, bytesOnDisk: 10, refusals: 0, isComparing: true)
+    #expect(questions(short).first == RangeQuestion(start: 0, bytesOnDisk: 10, condition: "\"a\""))
+  }
+
   @Test("after two refusals the file is fetched whole")
   func refusals() {
     let stored = Validators(etag: "\"a\"")
