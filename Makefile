@@ -61,10 +61,14 @@ docs: ## the engine's documentation, in .build/docs; every public symbol has som
 fmt: ## format in place
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
 
-lint: ## format, length of files, no libdispatch in the daemon, no lock file
+lint: ## format, length of files, checked numbers, no libdispatch in the daemon, no lock file
 	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
 	@find Sources -type f -exec awk 'END { if (FNR > 400) { print FILENAME ": " FNR " lines, 400 at most"; exit 1 } }' {} \; \
 	  | { ! grep .; }
+	@# Numbers from outside stop the program where their arithmetic traps: docs/security.md.
+	@command -v python3 >/dev/null || scripts/install-dependencies.sh test
+	@python3 scripts/lint-numbers.py --self-test
+	@python3 scripts/lint-numbers.py
 	@# Each brings libdispatch's timer back into the daemon: docs/decisions/0004-threads-of-our-own.md.
 	@! grep -rnE 'Task\.sleep|DispatchQueue\(|DispatchSource|UnixSignals' Sources/Threads Sources/Store Sources/TransferEngine Sources/transferd \
 	  | grep -vE '^[^:]+:[0-9]+: *///'

@@ -39,7 +39,10 @@ struct Binder {
     let result = value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { text in
         // An empty string has no address, and a null pointer would bind NULL.
-        text.baseAddress.map { sqlite3_bind_text(statement, index, $0, Int32(text.count), SQLITE_COPY) }
+        text.baseAddress.map {
+          // With its 64-bit length: a longer text than SQLite takes is SQLITE_TOOBIG.
+          sqlite3_bind_text64(statement, index, $0, UInt64(text.count), SQLITE_COPY, UInt8(SQLITE_UTF8))
+        }
           ?? sqlite3_bind_text(statement, index, "", 0, SQLITE_COPY)
       }
     }
@@ -49,7 +52,7 @@ struct Binder {
   mutating func callAsFunction(_ value: Data) {
     index += 1
     let result = value.withUnsafeBytes { bytes in
-      bytes.baseAddress.map { sqlite3_bind_blob(statement, index, $0, Int32(bytes.count), SQLITE_COPY) }
+      bytes.baseAddress.map { sqlite3_bind_blob64(statement, index, $0, UInt64(bytes.count), SQLITE_COPY) }
         ?? sqlite3_bind_zeroblob(statement, index, 0)
     }
     note(result)

@@ -25,7 +25,7 @@ struct CandidateSelection {
       priority = try reader.int64()
     }
 
-    func isBefore(_ other: Found) -> Bool { (-priority, id) < (-other.priority, other.id) }
+    func isBefore(_ other: Found) -> Bool { (other.priority, id) < (priority, other.id) }
   }
 
   private let db: Database

@@ -80,6 +80,7 @@ struct DatabaseFile {
       throw .damaged(path: path, reason: "it is not a database")
     }
     func number(at offset: Int) -> Int32 {
+      // checked: the header has 100 bytes
       Int32(bitPattern: header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) })
     }
     guard number(at: 68) == Migrations.applicationID else {

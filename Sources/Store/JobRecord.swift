@@ -106,8 +106,8 @@ extension JobRecord {
     spec.paused = state == .paused
     spec.limitRate = try reader.optionalInt64()
     spec.maxAttempts = try reader.int()
-    spec.connectTimeout = try reader.optionalDouble()
-    spec.stallTimeout = try reader.optionalDouble()
+    spec.connectTimeout = try reader.optionalSeconds()
+    spec.stallTimeout = try reader.optionalSeconds()
     job = Job(
       id: id, kind: kind, state: state, source: Secrets.redacting(url: source),
       destination: kind == .upload ? Secrets.redacting(url: destination) : destination,

@@ -2,6 +2,7 @@ import FoundationEssentials
 import GRDB
 import GRDBSQLite
 import TransferAPI
+import WireValues
 
 /// Reads a row's columns from left to right. A value of the wrong type is an error that names the row: it is
 /// neither skipped nor trapped on.
@@ -73,7 +74,7 @@ struct RowReader {
   }
 
   mutating func int64() throws -> Int64 { try required(optionalInt64()) }
-  mutating func int() throws -> Int { Int(try int64()) }
+  mutating func int() throws -> Int { try required(Int(exactly: try int64())) }
   mutating func uid() throws -> UInt32 {
     guard let uid = UInt32(exactly: try int64()) else { throw unreadable() }
     return uid
@@ -81,8 +82,21 @@ struct RowReader {
 
   mutating func bool() throws -> Bool { try int64() != 0 }
   mutating func text() throws -> String { try required(optionalText()) }
-  mutating func date() throws -> Date { Date(milliseconds: try int64()) }
-  mutating func optionalDate() throws -> Date? { try optionalInt64().map(Date.init(milliseconds:)) }
+  mutating func date() throws -> Date { try required(optionalDate()) }
+
+  /// Calendars cannot count as far as an Int64 of milliseconds reaches: such a time was not stored here.
+  mutating func optionalDate() throws -> Date? {
+    guard let milliseconds = try optionalInt64() else { return nil }
+    guard Date.storableMilliseconds.contains(milliseconds) else { throw unreadable() }
+    return Date(milliseconds: milliseconds)
+  }
+
+  /// A time limit: above 0, at most 366 days. What is longer, or no number, stops the program where it becomes a Duration.
+  mutating func optionalSeconds() throws -> Double? {
+    guard let seconds = try optionalDouble() else { return nil }
+    guard seconds > 0, seconds <= 366 * 86400 else { throw unreadable() }
+    return seconds
+  }
 
   mutating func optionalWord<Word: RawRepresentable<String>>() throws -> Word? {
     guard let text = try optionalText() else { return nil }
@@ -118,7 +132,7 @@ struct RowReader {
     }
     return JobFailure(
       code: JobFailure.Code(rawValue: code), message: try text(),
-      httpStatus: try optionalInt64().map(Int.init),
+      httpStatus: try optionalInt64().map { Int(clamping: $0) },
       transient: try bool())
   }
 
@@ -141,6 +155,9 @@ extension Date {
   /// so that no sum with a wait overflows.
   var milliseconds: Int64 { storable(timeIntervalSince1970 * 1000) }
 
+  /// What is stored for a time lies within these.
+  static let storableMilliseconds: ClosedRange<Int64> = -8_640_000_000_000_000...8_640_000_000_000_000
+
   init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
 
@@ -148,8 +165,10 @@ extension Duration {
   var milliseconds: Int64 { storable(self / .milliseconds(1)) }
 }
 
+/// No number at all (NaN) is stored as 1970.
 private func storable(_ milliseconds: Double) -> Int64 {
-  Int64(min(max(milliseconds.rounded(), -8.64e15), 8.64e15))
+  guard !milliseconds.isNaN else { return 0 }
+  return CheckedNumber(rounding: min(max(milliseconds, -8.64e15), 8.64e15)).value ?? 0
 }
 
 /// 8 random hexadecimal digits.

@@ -93,10 +93,11 @@ extension Transaction {
       try $0.optionalData()
     }
     guard case .some(.some(var data)) = found, place.offset >= 0, place.length >= 0,
+      // checked: the offset is at most the count
       place.offset <= data.count, place.length <= data.count - place.offset
     else { return }
-    let start = data.startIndex + place.offset
-    data.resetBytes(in: start..<start + place.length)
+    let start = data.startIndex + place.offset  // checked: within the data
+    data.resetBytes(in: start..<start + place.length)  // checked: within the data
     isErasing = true
     // Executed while it is prepared (https://sqlite.org/pragma.html): a cached statement would do nothing.
     try db.execute(sql: "PRAGMA secure_delete = ON")

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import GRDB
 public import TransferAPI
+import WireValues
 
 /// A job that might be claimed now.
 public struct Candidate: Equatable, Sendable {
@@ -61,9 +62,13 @@ extension Transaction {
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
     record.job.state = state
-    record.job.attempt += 1
-    record.attemptNumber += 1
-    record.fence += 1
+    guard let attempt = (CheckedNumber(record.job.attempt) + 1).int,
+      let number = (CheckedNumber(record.attemptNumber) + 1).int,
+      let fence = (CheckedNumber(record.fence) + 1).value
+    else { throw RowReader.Unreadable(description: "job \(id) counts its attempts with impossible numbers") }
+    record.job.attempt = attempt
+    record.attemptNumber = number
+    record.fence = fence
     record.job.retryAt = nil
     record.job.startedAt = record.job.startedAt ?? now
     try db.run(

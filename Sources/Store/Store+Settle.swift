@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import GRDB
 public import TransferAPI
+import WireValues
 
 /// The end of an attempt, and what becomes of its job.
 public struct Settlement: Equatable, Sendable {
@@ -216,8 +217,8 @@ private struct SettledJob {
   mutating func apply(_ settlement: Settlement, at now: Date) throws(InvalidTransition) {
     state = try state.applying(settlement.event)
     if settlement.resetAttempts { attempt = 1 }
-    if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt - 1) }
-    crashes = settlement.crashed ? crashes + (settlement.isMarked ? 0 : 1) : 0
+    if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt.saturatingSum(-1)) }
+    crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
     // An attempt that was cut off, or stopped to go on later, says nothing about what the daemon survives.
     if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
     bytesDone = settlement.bytesDone
@@ -232,7 +233,7 @@ private struct SettledJob {
     case .retrying:
       newError = settlement.failure ?? .unexplained(settlement.reason)
       retryDelay = max(0, settlement.retryDelay.milliseconds)
-      retryAt = settlement.retryAt ?? Date(milliseconds: now.milliseconds + retryDelay)
+      retryAt = settlement.retryAt ?? Date(milliseconds: now.milliseconds.saturatingSum(retryDelay))
     case .cancelled:
       newError = .cancelled(settlement.reason)
       bytesDone = 0

@@ -50,7 +50,7 @@ final class Monitor<Value>: @unchecked Sendable {
   func wait<Result>(seconds: Int, until body: (inout Value) -> Result?, expired: (inout Value) -> Result) -> Result {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)
-    end.tv_sec += seconds
+    end.tv_sec += seconds  // checked: a constant of this program
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {

@@ -1,4 +1,5 @@
 import Synchronization
+import WireValues
 
 extension Task where Success == Never, Failure == Never {
   /// Suspends for so long, the time that a machine sleeps included; in the place of `Task.sleep`, which needs libdispatch
@@ -48,7 +49,7 @@ private final class Pause: Sendable {
   private static func nanoseconds(_ duration: Duration) -> UInt64 {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
-    let (whole, isTooLong) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    return isTooLong ? .max : whole + UInt64(attoseconds / 1_000_000_000)
+    let whole = CheckedNumber(seconds) * 1_000_000_000 + attoseconds / 1_000_000_000
+    return whole.value.map { UInt64($0) } ?? .max
   }
 }

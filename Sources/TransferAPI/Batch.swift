@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WireValues
 
 /// A named set of jobs, made by the first job that names it. Its counters are kept, not counted.
 public struct Batch: Codable, Equatable, Sendable {
@@ -88,7 +89,7 @@ public struct StateCounts: Codable, Equatable, Sendable {
     }
   }
 
-  public var total: Int { queued + running + retrying + paused + completed + failed + cancelled }
+  public var total: Int { JobState.allCases.reduce(0) { $0.saturatingSum(self[$1]) } }
   /// Jobs that are not in a final state.
-  public var unfinished: Int { queued + running + retrying + paused }
+  public var unfinished: Int { [queued, running, retrying, paused].reduce(0) { $0.saturatingSum($1) } }
 }

@@ -1,3 +1,5 @@
+import WireValues
+
 /// A rate as people write it: `500`, `64K`, `1.5M`, `2G` (binary) bytes a second; 1 or more.
 public struct ByteRate: Codable, Equatable, Sendable {
   public let bytesPerSecond: Int64
@@ -20,9 +22,8 @@ public struct ByteRate: Codable, Equatable, Sendable {
       digits.removeLast()
     }
     guard let number = decimal(digits) else { return nil }
-    let rate = number * factor
-    guard rate >= 1, rate < 9e18 else { return nil }
-    self.init(bytesPerSecond: Int64(rate))
+    guard let rate = CheckedNumber(rounding: (number * factor).rounded(.down)).value else { return nil }
+    self.init(bytesPerSecond: rate)
   }
 
   public init(from decoder: any Decoder) throws {
@@ -72,7 +73,7 @@ public struct TimeSpan: Codable, Equatable, Sendable {
     self.init(seconds: number * factor)
   }
 
-  public var duration: Duration { .milliseconds(Int64(seconds * 1000)) }
+  public var duration: Duration { .seconds(seconds) }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()

@@ -139,7 +139,7 @@ public struct UploadTemplate: Equatable, Sendable {
   private static func hasNoPath(_ url: String) -> Bool {
     let end = pathEnd(url)
     guard let start = url[..<end].firstRange(of: "://")?.upperBound, start < end else { return false }
-    return !url[start..<end].contains("/")
+    return !url[start..<end].contains("/")  // checked: start < end by the guard
   }
 
   /// Before a query or fragment.

@@ -23,7 +23,7 @@ struct JobQuery: Equatable, Sendable {
     guard let ids, ids.count > Self.idsPerRequest else { return [self] }
     return stride(from: 0, to: ids.count, by: Self.idsPerRequest).map { start in
       var piece = self
-      piece.ids = Array(ids[start..<min(start + Self.idsPerRequest, ids.count)])
+      piece.ids = Array(ids[start..<min(start + Self.idsPerRequest, ids.count)])  // checked: start < ids.count
       return piece
     }
   }

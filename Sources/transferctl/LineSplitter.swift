@@ -15,7 +15,7 @@ struct LineSplitter {
         lines.append(pending)
         pending = Data()
       }
-      rest = rest[(end + 1)...]
+      rest = rest[(end + 1)...]  // checked: an index of the chunk
     }
     pending.append(rest)
     return lines

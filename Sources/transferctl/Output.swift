@@ -56,9 +56,9 @@ private func writeFully(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
   bytes.withUnsafeBytes { bytes in
     var sent = 0
     while sent < bytes.count {
-      let count = Glibc.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+      let count = Glibc.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)  // checked: sent ≤ bytes.count
       if count >= 0 {
-        sent += count
+        sent += count  // checked: at most bytes.count
         continue
       }
       switch errno {

@@ -1,3 +1,5 @@
+import WireValues
+
 /// How far a decoded body may outgrow what came over the wire (a "bomb": 10 MiB of gzip can stand for 10 GiB of zeros).
 public struct DecodingLimit: Hashable, Sendable {
   /// So much is decoded, whatever the ratio.
@@ -68,9 +70,9 @@ final class ContentDecoder {
       }
       let (read, written) = try step(.init(rebasing: bytes[consumed...]))
       consumed += read
-      encoded += Int64(read)
-      decoded += Int64(written)
-      pending = 0..<written
+      encoded = encoded.saturatingSum(Int64(read))
+      decoded = decoded.saturatingSum(Int64(written))
+      pending = 0..<written  // checked: the decoder counts what it wrote
       if let limit = limit.exceeded(decoded: decoded, encoded: encoded) {
         throw .response(.bodyTooLarge(limit: Int(clamping: limit)))
       }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Synchronization
+import WireValues
 
 /// What lies between an asynchronous sequence, which fills, and the transfer loop, which sends. No more than `highWater`
 /// bytes and one piece wait in it. Opaque outside the engine.
@@ -112,20 +113,20 @@ extension BodyPipe.State {
   fileprivate mutating func take(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
     while filled < buffer.count, let piece = pieces.first {
-      let count = min(buffer.count - filled, piece.count - offset)
+      let count = min(buffer.count - filled, piece.count - offset)  // checked: offset lies within the piece
       piece.withUnsafeBytes { bytes in
         UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]).copyMemory(
-          from: .init(rebasing: bytes[offset..<offset + count]))
+          from: .init(rebasing: bytes[offset..<offset + count]))  // checked: count is at most the rest of the piece
       }
       filled += count
-      offset += count
+      offset += count  // checked: at most the piece's length
       if offset == piece.count {
         pieces.removeFirst()
         offset = 0
       }
     }
     waiting -= filled
-    taken += Int64(filled)
+    taken = taken.saturatingSum(Int64(filled))
     return filled
   }
 }

@@ -34,7 +34,7 @@ final class BodyReader: BodyReading {
     case .file(let path):
       let file = try SourceFile(path)
       openFile = file
-      segments = [.file(path: path, range: 0..<file.size)]
+      segments = [.file(path: path, range: 0..<file.size)]  // checked: fstat(2) says no size below 0
     case .segments(let given):
       segments = given.filter { $0.count > 0 }
       var last: String?
@@ -69,7 +69,7 @@ final class BodyReader: BodyReading {
 
   /// False, and nothing changed, where the body has no such place.
   func seek(to offset: Int64) -> Bool {
-    guard (0...size).contains(offset) else { return false }
+    guard (0...size).contains(offset) else { return false }  // checked: a sum of sizes
     position = offset
     index = lastStart(notBeyond: offset)
     return true
@@ -80,16 +80,18 @@ final class BodyReader: BodyReading {
     var filled = 0
     while filled < buffer.count, index < segments.count {
       let segment = segments[index]
-      let offset = position - starts[index]
+      let offset = position - starts[index]  // checked: starts[index] ≤ position
+      // checked: offset lies within the segment
       let wanted = Int(min(Int64(buffer.count - filled), segment.count - offset))
       guard wanted > 0 else {
         index += 1
         continue
       }
+      // checked: wanted is at most the rest of the buffer
       let target = UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + wanted])
       let count = try read(segment, from: offset, into: target)
       filled += count
-      position += Int64(count)
+      position += Int64(count)  // checked: at most size
     }
     return filled
   }
@@ -100,9 +102,11 @@ final class BodyReader: BodyReading {
     switch segment {
     case .data(let bytes):
       let first = Int(offset)
+      // checked: the buffer is at most the rest of the segment
       bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[first..<first + buffer.count])) }
       return buffer.count
     case .file(let path, let range):
+      // checked: offset lies within the range
       return try file(path).read(from: range.lowerBound + offset, into: buffer)
     case .kept(let stream):
       return try file(stream.file.path).read(from: offset, into: buffer)

@@ -36,7 +36,7 @@ enum ExitGate {
   private static func close() {
     var deadline = timespec()
     clock_gettime(CLOCK_REALTIME, &deadline)
-    deadline.tv_sec += patience
+    deadline.tv_sec += patience  // checked: a constant of this program
     pthread_rwlock_timedwrlock(lock, &deadline)
   }
 }

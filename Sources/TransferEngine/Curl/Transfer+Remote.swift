@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import WireValues
 
 /// FTP, SFTP and SCP: what differs from HTTP in one transfer. On a transfer loop's thread, like all of `Transfer`.
 extension Transfer {
@@ -32,7 +33,7 @@ extension Transfer {
     if request.minimumTLSVersion != .v1_3 {
       handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2 | TRANSFER_SSLVERSION_MAX_TLSv1_2)
     }
-    let stall = request.stallTimeout.map { ($0.wholeMilliseconds + 999) / 1000 } ?? 300
+    let stall = request.stallTimeout.map(\.wholeSecondsRoundedUp) ?? 300
     handle.set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, stall))
     switch options.ftpSecurity {
     case .none: break
@@ -173,15 +174,20 @@ extension Transfer {
     guard let remote else { return }
     remote.isAwaitingFacts = false
     let offset = if case .read(let offset) = remote.options.operation { offset } else { Int64(0) }
+    // What the server says, in a reply to SIZE or RETR: any number.
     var rest = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
     // Of an empty rest libssh2's protocols say nothing.
     if rest < 0, remote.options.isSSH { rest = 0 }
     let time = handle.offset(CURLINFO_FILETIME_T)
-    let facts = RemoteFileFacts(
-      size: rest < 0 ? nil : rest + offset,
-      modificationTime: time < 0 ? nil : time.multipliedReportingOverflow(by: 1_000_000_000).partialValue,
-      isResumable: remote.options.scheme != "scp")
     do throws(TransferError) {
+      var size: Int64?
+      if rest >= 0 {
+        size = try (CheckedNumber(rest) + offset).orThrow(
+          TransferError.response(.malformed("the server says that \(rest) bytes follow byte \(offset)")))
+      }
+      let facts = RemoteFileFacts(
+        size: size, modificationTime: time < 0 ? nil : (CheckedNumber(time) * 1_000_000_000).value,
+        isResumable: remote.options.scheme != "scp")
       verdict = try receiver.receive(facts)
       if case .stop = verdict { isStopped = true }
     } catch {
@@ -193,10 +199,13 @@ extension Transfer {
   func progress(received: Int64, sent: Int64) -> Int32 {
     guard let remote else { return 0 }
     if id.isCancelled { return 1 }
-    if received + sent != remote.moved {
-      remote.moved = received + sent
+    let moved = received.saturatingSum(sent)
+    if moved != remote.moved {
+      remote.moved = moved
       remote.lastMove = .now
-      if sent > 0, case .write(let write) = remote.options.operation { write.progressed?(write.offset + sent) }
+      if sent > 0, case .write(let write) = remote.options.operation {
+        write.progressed?(write.offset.saturatingSum(sent))
+      }
     } else if let limit = remote.silenceLimit(request), remote.lastMove.duration(to: .now) > limit {
       failure = .connection(.stalled)
       return 1
@@ -253,6 +262,6 @@ extension CurlCallbacks {
 
   static let hostKey: transfer_host_key_callback = { context, _, key, length in
     Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-      .judge(hostKey: .init(start: key, count: length))
+      .judge(hostKey: .init(start: key, count: length))  // checked: libcurl counts the bytes of its own buffer
   }
 }

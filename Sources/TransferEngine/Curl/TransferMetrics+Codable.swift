@@ -1,3 +1,5 @@
+import WireValues
+
 /// Times are kept as whole microseconds, libcurl's own unit. What a stored value lacks, from an older version, is zero.
 extension TransferMetrics: Codable {
   private enum CodingKeys: String, CodingKey {
@@ -45,6 +47,7 @@ extension TransferMetrics: Codable {
 
 extension Duration {
   fileprivate var wholeMicroseconds: Int64 {
-    components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    let whole = CheckedNumber(components.seconds) * 1_000_000 + components.attoseconds / 1_000_000_000_000
+    return whole.value ?? (components.seconds < 0 ? .min : .max)
   }
 }

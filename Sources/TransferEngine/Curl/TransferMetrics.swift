@@ -107,7 +107,7 @@ extension TransferMetrics: CustomStringConvertible {
   }
 
   private static func seconds(_ time: Duration) -> String {
-    let milliseconds = time.wholeMilliseconds
+    let milliseconds = max(0, time.wholeMilliseconds)
     let rest = "\(milliseconds % 1000)"
     return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - rest.count) + rest
   }
@@ -118,6 +118,7 @@ extension Sequence<TransferMetrics> {
   public var redirectCount: Int { count { $0.isRedirect } }
 
   /// What they took.
+  // checked: times that passed
   public var redirectTime: Duration { filter(\.isRedirect).reduce(.zero) { $0 + $1.total } }
 }
 

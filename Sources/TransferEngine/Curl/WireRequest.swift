@@ -80,6 +80,7 @@ public enum BodySegment: Sendable, Equatable {
   public var count: Int64 {
     switch self {
     case .data(let data): Int64(data.count)
+    // checked: `BodyReader` refuses ranges that begin below 0
     case .file(_, let range): range.upperBound - range.lowerBound
     case .kept(let stream): stream.count
     }

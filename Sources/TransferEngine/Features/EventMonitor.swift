@@ -68,7 +68,7 @@ public final class EventStreamMonitor: EventMonitor {
   ) -> AsyncStream<Element> {
     let (stream, continuation) = AsyncStream<Element>.makeStream(bufferingPolicy: bufferingPolicy)
     let number = state.withLock { state in
-      state.next += 1
+      state.next += 1  // checked: a counter of this process
       state.watchers[state.next] = continuation
       return state.next
     }

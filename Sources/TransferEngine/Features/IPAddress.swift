@@ -86,6 +86,7 @@ public enum IPAddress: Hashable, Sendable {
   ]
 
   private static func scope(ofV4 address: UInt32) -> Scope? {
+    // checked: the lengths of the table above, 4 to 24
     blocks.first { address >> (32 - $0.length) == $0.first >> (32 - $0.length) }?.scope
   }
 

@@ -102,14 +102,14 @@ public struct RetryPolicy: RequestInterceptor {
     if let retryAfter {
       let asked = max(.zero, min(retryAfter, maximumRetryAfter))
       let spread = min(asked.inSeconds * 0.1, 10)
-      return asked + .seconds(Double.random(in: 0...spread, using: &generator))
+      return asked + .seconds(Double.random(in: 0...max(0, spread), using: &generator))
     }
     var bound = exponentialBackoffScale
     for _ in 1..<max(1, attempt) {
       bound *= exponentialBackoffBase
       if bound >= maximumDelay.inSeconds { break }
     }
-    return .seconds(Double.random(in: 0...min(bound, maximumDelay.inSeconds), using: &generator))
+    return .seconds(Double.random(in: 0...max(0, min(bound, maximumDelay.inSeconds)), using: &generator))
   }
 
   /// Whether a failure of this kind, of a request of this method, is tried again at all.
@@ -195,6 +195,6 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
 extension Duration {
   var inSeconds: Double {
     let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) / 1e18
+    return Double(seconds) + Double(attoseconds) / 1e18  // checked: Doubles do not trap
   }
 }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 import Glibc
 public import HTTPTypes
+import WireValues
 
 /// A body of type `multipart/form-data` (RFC 7578), put together part by part: Alamofire's form of this name.
 ///
@@ -89,7 +90,7 @@ public final class MultipartFormData {
       let file = try SpooledFile(in: SpooledFile.directory)
       var count: Int64 = 0
       for try await piece in stream {
-        count += Int64(piece.count)
+        count = count.saturatingSum(Int64(piece.count))
         guard count <= length else { break }
         try await BlockingIO.run { () throws(TransferError) in try file.append(piece) }
       }

@@ -80,7 +80,7 @@ final class HostKeyCheck {
     defer { Glibc.close(descriptor) }
     var last: UInt8 = 10
     let size = lseek(descriptor, 0, SEEK_END)
-    if size > 0 { pread(descriptor, &last, 1, size - 1) }
+    if size > 0 { pread(descriptor, &last, 1, size - 1) }  // checked: size > 0
     let line = Array(((last == 10 ? "" : "\n") + key.line(host: host, port: port) + "\n").utf8)
     guard write(descriptor, line, line.count) == line.count, fdatasync(descriptor) == 0 else {
       return notRemembered(file)

@@ -1,4 +1,5 @@
 import Glibc
+import WireValues
 
 /// Reads `file:` URLs as if they came over a network: off the transfer loops, which libcurl's own reader would hold up.
 actor LocalFileReader: TransferPerformer {
@@ -58,18 +59,18 @@ actor LocalFileReader: TransferPerformer {
       let count = try await BlockingIO.run { () throws(TransferError) in try source.read(into: buffer.bytes, at: at) }
       guard count > 0 else {
         guard source.isUnchanged else { throw .connection(.broken("\(path) changed while it was read")) }
-        return position - offset
+        return position - offset  // checked: 0 ≤ offset ≤ position
       }
       while true {
         let verdict = try await BlockingIO.run { () throws(TransferError) in
           try receiver.receive(.init(rebasing: buffer.bytes[..<count]))
         }
-        if case .stop = verdict { return position - offset }
+        if case .stop = verdict { return position - offset }  // checked: 0 ≤ offset ≤ position
         if case .taken = verdict { break }
         await pause(id)
         guard !Task.isCancelled, !id.isCancelled else { throw .cancelled }
       }
-      position += Int64(count)
+      position += Int64(count)  // checked: position is at most the file's size
     }
   }
 
@@ -116,7 +117,7 @@ private final class LocalSource: Sendable {
   private static func facts(_ status: stat) -> RemoteFileFacts {
     RemoteFileFacts(
       size: Int64(status.st_size),
-      modificationTime: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+      modificationTime: (CheckedNumber(status.st_mtim.tv_sec) * 1_000_000_000 + status.st_mtim.tv_nsec).value)
   }
 
   var isUnchanged: Bool {
@@ -128,7 +129,8 @@ private final class LocalSource: Sendable {
 
   /// 0 at the end, which is where it was when the file was opened.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) -> Int {
-    let wanted = Int(min(Int64(buffer.count), max(0, (facts.size ?? 0) - offset)))
+    let rest = (CheckedNumber(facts.size) - offset).nonNegative ?? 0
+    let wanted = Int(min(Int64(buffer.count), rest))
     while true {
       let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
       if count < 0, errno == EINTR { continue }

@@ -1,3 +1,5 @@
+import WireValues
+
 /// Files on an FTP, SFTP or SCP server, one transfer a call: what uploads by these protocols are built of. No hooks, no
 /// retries, no ledger; those are the caller's.
 struct RemoteFiles: Sendable {
@@ -68,7 +70,7 @@ struct RemoteFiles: Sendable {
     }
     let write = RemoteOptions.Write(offset: offset, createsDirectories: createsDirectories, progressed: progressed)
     let metrics = try await perform(url, .write(write), FactsReceiver(), content: content, id: id)
-    if url.scheme != "scp" { try await compareSize(url, offset + metrics.bytesSent) }
+    if url.scheme != "scp" { try await compareSize(url, offset.saturatingSum(metrics.bytesSent)) }
     return metrics
   }
 

@@ -120,7 +120,7 @@ enum ResponseText {
     _ request: TransferRequest?, _ head: ResponseHead?, body: String, _ metrics: [TransferMetrics],
     _ serialization: Duration, _ result: Result<Success, Failure>
   ) -> String {
-    let network = metrics.reduce(Duration.zero) { $0 + $1.total }
+    let network = metrics.reduce(Duration.zero) { $0 + $1.total }  // checked: times that passed
     return """
       [Request]: \(request?.description ?? "none")
       [Response]: \(head.map(Self.head) ?? "none")

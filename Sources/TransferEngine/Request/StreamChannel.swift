@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Synchronization
+import WireValues
 
 /// What lies between the transfer loop, which fills, and one reader, which empties. A slow reader slows the server down: no
 /// more than `highWater` bytes wait, then the transfer is paused.
@@ -190,7 +191,7 @@ final class StreamReceiver: TransferReceiver, @unchecked Sendable {
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     let verdict = channel.take(bytes)
     if case .taken = verdict {
-      received += Int64(bytes.count)
+      received = received.saturatingSum(Int64(bytes.count))
       progressed(TransferProgress(completed: received, total: total))
     }
     return verdict

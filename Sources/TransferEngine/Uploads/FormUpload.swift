@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 extension FormOptions {
   /// The form as a transfer's body: its own lines in memory, the file from the attempt's one descriptor.
@@ -17,7 +18,7 @@ extension FormOptions {
       case .data(let data): pieces.append(.bytes(data))
       case .file(_, let range):
         // The form looked at the name, the attempt has the file open: they have to be the same.
-        guard range == 0..<source.size else { throw .source(.changed(source.path)) }
+        guard range == source.range else { throw .source(.changed(source.path)) }
         pieces.append(.file(source, range))
       case .kept: preconditionFailure("this form is made above, without streams")
       }
@@ -35,9 +36,9 @@ extension UploadAttempt {
     var before: Int64 = 0
     for piece in pieces {
       if case .file = piece { break }
-      before += piece.size
+      before = before.saturatingSum(piece.size)
     }
     let (start, size) = (before, source.size)
-    return UploadBody(pieces) { board.move(number, to: min(max(0, $0 - start), size)) }
+    return UploadBody(pieces) { board.move(number, to: min(max(0, $0 - start), size)) }  // checked: both ≥ 0
   }
 }

@@ -19,10 +19,11 @@ public struct SourceIdentity: Sendable, Hashable, Codable {
     self.modified = modified
   }
 
+  /// A file's owner may set any time (utimensat(2)). Times beyond the year 2262 wrap around, for they are only compared.
   init(_ status: stat) {
     self.init(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
   }
 
   /// The file that stands under this path now.
@@ -44,6 +45,8 @@ final class OpenSource: Sendable {
   let identity: SourceIdentity
 
   var size: Int64 { identity.size }
+  /// All its bytes.
+  var range: Range<Int64> { 0..<size }  // checked: fstat(2) says no size below 0
   /// The last component of the path.
   var name: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }
 
@@ -103,10 +106,11 @@ final class OpenSource: Sendable {
     defer { buffer.deallocate() }
     var offset = range.lowerBound
     while offset < range.upperBound {
+      // checked: offset runs from the lower bound to the upper
       let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
       let count = try read(into: .init(rebasing: buffer[..<wanted]), at: offset)
       body(.init(rebasing: buffer[..<count]))
-      offset += Int64(count)
+      offset += Int64(count)  // checked: at most the upper bound
     }
     try checkDescriptor()
   }

@@ -24,7 +24,7 @@ struct PlainUpload: UploadWay {
   private func makeBody(
     _ attempt: UploadAttempt, _ request: inout TransferRequest
   ) throws(TransferError) -> UploadBody {
-    guard let form else { return attempt.flight(0..<attempt.source.size).body }
+    guard let form else { return attempt.flight(attempt.source.range).body }
     return try form.body(of: attempt, &request)
   }
 

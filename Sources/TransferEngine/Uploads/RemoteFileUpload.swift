@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireValues
 
 /// FTP, FTPS, SFTP: under a temporary name, gone on with from its length, then a rename. SCP, which knows neither lengths nor
 /// renames, writes the file's own name from its first byte on.
@@ -61,15 +62,15 @@ struct RemoteFileUpload: UploadWay {
     let board = attempt.board
     let flight = board.newFlight()
     // The open file, not its name: another one may stand under that by now.
-    let body = UploadBody([.file(source, 0..<source.size)])
+    let body = UploadBody([.file(source, source.range)])
     do throws(TransferError) {
       let metrics: TransferMetrics? = try await attempt.wire.track { id throws(TransferError) in
         try await files.upload(.open(body), to: url, from: offset, createsDirectories: true, id: id) {
-          board.move(flight, to: $0 - offset)
+          board.move(flight, to: (CheckedNumber($0) - offset).nonNegative ?? 0)
         }
       }
       if let metrics { attempt.wire.add(metrics, origin: url.origin) }
-      board.land(flight, bytes: source.size - offset)
+      board.land(flight, bytes: source.size - offset)  // checked: 0 ≤ offset ≤ size, by `length`
     } catch {
       board.land(flight, bytes: 0)
       // A source that changed makes the transfer fail in many ways; what matters is that it did.

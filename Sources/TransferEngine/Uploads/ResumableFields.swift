@@ -1,4 +1,5 @@
 import HTTPTypes
+import WireValues
 
 /// The fields of "Resumable Uploads for HTTP" by interop version: 3 says `Upload-Incomplete`, 4 and later `Upload-Complete`;
 /// 6 and later name the content of an append (draft-ietf-httpbis-resumable-upload, its list of changes).
@@ -63,7 +64,8 @@ struct UploadLimit: Sendable, Equatable {
     for item in value.split(separator: ",") {
       let pair = item.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks() }
       // Parameters of an item follow a semicolon.
-      guard pair.count == 2, let number = Int64(pair[1].prefix { $0 != ";" }), number >= 0 else { continue }
+      guard pair.count == 2, let number = CheckedNumber(digits: pair[1].prefix { $0 != ";" }.trimmingBlanks()).value
+      else { continue }
       switch pair[0] {
       case "max-size": maximumSize = number
       case "max-append-size": maximumAppend = number

@@ -50,12 +50,12 @@ struct ResumableUpload: UploadWay {
     // Once whole; where that is too large, once with no more than the server takes; once in the version that it names.
     for _ in 0..<3 {
       let size = attempt.source.size
-      let end = min(size, limit?.maximumAppend ?? size)
+      let range = 0..<min(size, limit?.maximumAppend ?? size)  // checked: neither is below 0
       var first = request
-      fields.mark(&first, isComplete: end == size)
+      fields.mark(&first, isComplete: range.upperBound == size)
       first.headers.set("Upload-Length", String(size))
       let trail = ResumableTrail(attempt, base: request)
-      let flight = attempt.flight(0..<end, gate: trail.gate)
+      let flight = attempt.flight(range, gate: trail.gate)
       let answer = try await sendFirst(first, flight.body, trail, isOnce: isPost)
       let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
       if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
@@ -70,7 +70,7 @@ struct ResumableUpload: UploadWay {
         limit = told
         continue
       }
-      return try settled(answer, trail, attempt, flight.number, 0..<end, isCreation: true)
+      return try settled(answer, trail, attempt, flight.number, range, isCreation: true)
     }
     throw .response(.malformed("it refuses an append of the size that it asked for"))
   }
@@ -121,7 +121,7 @@ struct ResumableUpload: UploadWay {
     }
     guard let progress = trail.progress else { return try plain(answer, attempt) }
     guard let head else {
-      attempt.board.land(flight, bytes: trail.acknowledged - range.lowerBound)
+      attempt.board.land(flight, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
       throw answer.failure ?? .connection(.broken("no answer"))
     }
     switch head.status {
@@ -129,10 +129,10 @@ struct ResumableUpload: UploadWay {
       return .done
     case 200..<300:
       let offset = head.count("Upload-Offset") ?? (answer.isBodySent ? range.upperBound : trail.acknowledged)
-      guard range.lowerBound...range.upperBound ~= offset else {
+      guard range.lowerBound...range.upperBound ~= offset else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(offset) after bytes \(range)"))
       }
-      attempt.board.land(flight, bytes: offset - range.lowerBound)
+      attempt.board.land(flight, bytes: offset - range.lowerBound)  // checked: offset lies within the range
       return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
     // Said of the upload's own URL; the target may mean it.
     case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
@@ -186,26 +186,27 @@ struct ResumableUpload: UploadWay {
     var most = limit?.maximumAppend ?? .max
     var failures = 0
     while failures < Self.patience {
-      let end = most < size - offset ? offset + most : size
+      let end = most < size - offset ? offset + most : size  // checked: 0 ≤ offset ≤ size
+      let range = offset..<end  // checked: `most` is not below 0
       let trail = ResumableTrail(attempt, base: base, start: offset, progress: progress)
-      let flight = attempt.flight(offset..<end, gate: trail.gate)
+      let flight = attempt.flight(range, gate: trail.gate)
       let answer = try await send(fields.append(base, at: offset, isComplete: end == size), flight.body, trail)
       if let head = answer.head, answer.failure == nil, ResumableFields.isComplete(head) != true {
         if head.status == 409, let told = head.count("Upload-Offset"), told <= size {
-          attempt.board.correct(by: told - offset)
-          failures += told > offset ? 0 : 1
+          attempt.board.correct(by: told - offset)  // checked: both within the file
+          if told <= offset { failures += 1 }
           offset = told
           continue
         }
         if head.status == 413 {
-          most = try smaller(head, than: end - offset)
+          most = try smaller(head, than: end - offset)  // checked: 0 ≤ offset ≤ end
           continue
         }
       }
-      switch try settled(answer, trail, attempt, flight.number, offset..<end) {
+      switch try settled(answer, trail, attempt, flight.number, range) {
       case .done: return
       case .on(_, let next, let told):
-        failures += next > offset ? 0 : 1
+        if next <= offset { failures += 1 }
         offset = next
         most = min(most, told?.maximumAppend ?? .max)
         try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged)

@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import HTTPTypes
 import Threads
+import WireValues
 
 /// The parts of a multipart upload: which there are, which are missing, and sending those.
 struct S3Parts: Sendable {
@@ -24,22 +25,25 @@ struct S3Parts: Sendable {
 
   /// Bytes of one part: whole MiB, so many that 10,000 parts do.
   static func size(for total: Int64, wanted: Int64?) -> Int64 {
-    let least = (total + maximumParts - 1) / maximumParts
-    let size = max(wanted ?? 8 << 20, least, smallestPart)
+    let least = total / maximumParts + (total % maximumParts == 0 ? 0 : 1)  // checked: at most total
+    let size = min(max(wanted ?? 8 << 20, least, smallestPart), S3Progress.largestPart)
     let unit: Int64 = 1 << 20
-    return (size + unit - 1) / unit * unit
+    return (size + unit - 1) / unit * unit  // checked: size is at most `largestPart`
   }
 
   /// Parts that are sent at once.
   private var width: Int { max(1, min(options.parallelParts, 64)) }
 
   private func range(_ number: Int, _ progress: S3Progress) -> Range<Int64> {
-    let start = Int64(number - 1) * progress.partSize
-    return start..<min(start + progress.partSize, attempt.source.size)
+    let size = attempt.source.size
+    let start = Int64(number - 1) * progress.partSize  // checked: number is at most `count`, so this is below size
+    return start..<(size - start < progress.partSize ? size : start + progress.partSize)  // checked: start ≤ size
   }
 
+  /// One at least: an empty file has one empty part.
   private func count(_ progress: S3Progress) -> Int {
-    Int((attempt.source.size + progress.partSize - 1) / progress.partSize)
+    let size = attempt.source.size
+    return max(1, Int(size / progress.partSize + (size % progress.partSize == 0 ? 0 : 1)))  // checked: partSize ≥ 1
   }
 
   // MARK: What the server has
@@ -67,10 +71,12 @@ struct S3Parts: Sendable {
         parts[part.number] = part
       }
       let next = root["NextPartNumberMarker"]?.text ?? ""
-      guard root["IsTruncated"]?.text == "true", let old = Int(marker), let new = Int(next), new > old else { break }
+      guard root["IsTruncated"]?.text == "true", let old = CheckedNumber(digits: marker).value,
+        let new = CheckedNumber(digits: next).value, new > old
+      else { break }
       marker = next
     }
-    try await attempt.goOn(from: parts.values.reduce(0) { $0 + $1.size })
+    try await attempt.goOn(from: try parts.values.map(\.size).checkedSum.orThrow(TransferError.upload(.gone)))
     return parts
   }
 
@@ -198,9 +204,9 @@ struct S3Parts: Sendable {
 extension S3Parts.Part {
   /// From a list of parts.
   fileprivate init?(_ element: XMLElement) {
-    guard let number = element["PartNumber"].flatMap({ Int($0.text.trimmingBlanks()) }),
+    guard let number = element["PartNumber"].flatMap({ CheckedNumber(digits: $0.text.trimmingBlanks()).int }),
       let etag = element["ETag"]?.text, !etag.isEmpty,
-      let size = element["Size"].flatMap({ Int64($0.text.trimmingBlanks()) })
+      let size = element["Size"].flatMap({ CheckedNumber(digits: $0.text.trimmingBlanks()).value })
     else { return nil }
     self.init(number: number, etag: etag, checksum: element["ChecksumSHA256"]?.text, size: size)
   }

@@ -48,7 +48,7 @@ struct S3Upload: UploadWay {
   // MARK: Small files
 
   private func put(_ attempt: UploadAttempt, _ client: S3Client) async throws(TransferError) {
-    let range = 0..<attempt.source.size
+    let range = attempt.source.range
     let digest = try await S3Parts.sha256(attempt.source, range)
     var headers = making(attempt)
     headers.set("x-amz-checksum-sha256", digest.base64)

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 /// Sends the bytes of tus uploads: HEAD for the offset, PATCH from there.
 struct TusSender: Sendable {
@@ -31,7 +32,7 @@ struct TusSender: Sendable {
     guard let offset = head.count("Upload-Offset") else {
       throw .response(.malformed("no Upload-Offset in the answer to HEAD"))
     }
-    let length = part.end - part.start
+    let length = part.length
     // More than the file, or another file's length: not our upload.
     guard offset <= length, head.count("Upload-Length") ?? length == length else { throw .upload(.gone) }
     return offset
@@ -42,7 +43,9 @@ struct TusSender: Sendable {
   }
 
   static func expiry(_ head: ResponseHead) -> Int64? {
-    head.field("Upload-Expires").flatMap(HTTPDate.parse).map { Int64($0.timeIntervalSince1970) }
+    head.field("Upload-Expires").flatMap(HTTPDate.parse).flatMap {
+      CheckedNumber(rounding: $0.timeIntervalSince1970).value
+    }
   }
 
   /// Parts at once. The first failure ends the others; each keeps what the server has of it.
@@ -71,13 +74,14 @@ struct TusSender: Sendable {
   /// Sends a part from an offset to its end.
   /// - Parameter notes: write down what the server acknowledged; not for parts at once, which have no order.
   func send(_ part: TusProgress.Part, from start: Int64, notes: Bool) async throws(TransferError) {
-    let length = part.end - part.start
+    let length = part.length
     let request = TusFields.request(try attempt.request.moved(to: part.url), .patch)
     var offset = start
     var failures = 0
-    var chunk = min(chunkSize ?? .max, server?.chunkLimit ?? .max)
+    var chunk = max(1, min(chunkSize ?? .max, server?.chunkLimit ?? .max))
     while offset < length {
-      let end = chunk < length - offset ? offset + chunk : length
+      let end = chunk < length - offset ? offset + chunk : length  // checked: 0 ≤ offset < length
+      // checked: offset < end, for chunks have a byte at least
       let outcome = try await patch(request, part, offset..<end)
       switch outcome {
       case .moved(let next):
@@ -86,12 +90,12 @@ struct TusSender: Sendable {
         if notes { try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged) }
       case .elsewhere:
         let next = try await self.offset(of: part)
-        attempt.board.correct(by: next - offset)
+        attempt.board.correct(by: next - offset)  // checked: both lie within the part
         failures = next > offset ? 0 : failures + 1
         offset = next
       case .again: failures += 1
       case .tooLarge(let refusal):
-        let smaller = min(end - offset, Self.firstSmallerChunk * 2) / 2
+        let smaller = min(end - offset, Self.firstSmallerChunk * 2) / 2  // checked: offset ≤ end
         guard smaller >= Self.smallestChunk else { throw refusal }
         chunk = smaller
         attempt.wire.session.uploadMemory.limit(chunkTo: smaller, at: memoryKey)
@@ -117,7 +121,7 @@ struct TusSender: Sendable {
     var request = request
     request.headers[.contentType] = Self.contentType
     request.headers.set("Upload-Offset", String(range.lowerBound))
-    let bytes = part.start + range.lowerBound..<part.start + range.upperBound
+    let bytes = part.start + range.lowerBound..<part.start + range.upperBound  // checked: within the part
     if chunkSize != nil, server?.checksums.contains("sha1") == true {
       request.headers.set("Upload-Checksum", "sha1 " + (try await sha1(of: bytes)))
     }
@@ -129,10 +133,10 @@ struct TusSender: Sendable {
         attempt.board.land(flight.number, bytes: 0)
         return .elsewhere
       }
-      guard range.lowerBound...range.upperBound ~= next else {
+      guard range.lowerBound...range.upperBound ~= next else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(next) after bytes \(range)"))
       }
-      attempt.board.land(flight.number, bytes: next - range.lowerBound)
+      attempt.board.land(flight.number, bytes: next - range.lowerBound)  // checked: next lies within the range
       return .moved(next)
     case 409: return .elsewhere
     case 413: return .tooLarge(head.refusal)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 /// tus 1.0.0: the server keeps what it received, and says how much that is (tus.io/protocols/resumable-upload).
 struct TusUpload: UploadWay {
@@ -58,7 +59,8 @@ struct TusUpload: UploadWay {
     var parts = progress?.parts ?? []
     var offsets: [Int64] = []
     for part in parts { offsets.append(try await sender.offset(of: part)) }
-    try await attempt.goOn(from: offsets.reduce(0, +))
+    // No offset is beyond its part, and the parts lie side by side in the file.
+    try await attempt.goOn(from: try offsets.checkedSum.orThrow(TransferError.upload(.gone)))
     let isParallel = parts.isEmpty ? mustSplit(attempt.source.size, server) : parts[0].end < attempt.source.size
     if parts.isEmpty, !isParallel {
       guard let (part, offset) = try await create(whole: creation, server, attempt) else { return }
@@ -85,8 +87,10 @@ struct TusUpload: UploadWay {
 
   private func ranges(after start: Int64, of size: Int64) -> [Range<Int64>] {
     let count = Int64(max(2, options.parallelParts))
-    let length = max(1, (size + count - 1) / count)
-    return stride(from: start, to: size, by: Int64.Stride(length)).map { $0..<min($0 + length, size) }
+    let length = max(1, size / count + (size % count == 0 ? 0 : 1))  // checked: at most size
+    return stride(from: start, to: size, by: Int64.Stride(length)).map { start in
+      start..<(size - start < length ? size : start + length)  // checked: start < size
+    }
   }
 
   // MARK: Creation
@@ -103,9 +107,9 @@ struct TusUpload: UploadWay {
       size > 0 && size <= min(Self.smallSize, options.chunkSize ?? .max)
       && server?.extensions.contains("creation-with-upload") == true
     if withBody { request.headers[.contentType] = TusSender.contentType }
-    let flight = withBody ? attempt.flight(0..<size) : nil
+    let flight = withBody ? attempt.flight(attempt.source.range) : nil
     let head = try await send(creating: request, flight?.body, attempt)
-    let part = try self.part(head, 0..<size, creation)
+    let part = try self.part(head, attempt.source.range, creation)
     let offset = min(size, head.count("Upload-Offset") ?? 0)
     if let flight { attempt.board.land(flight.number, bytes: offset) }
     if offset == size { return nil }
@@ -130,7 +134,7 @@ struct TusUpload: UploadWay {
     request.headers.set("Upload-Concat", "final;" + parts.map(\.url).joined(separator: " "))
     request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
     let head = try await send(creating: request, nil, attempt)
-    let final = try part(head, 0..<attempt.source.size, creation)
+    let final = try part(head, attempt.source.range, creation)
     try await attempt.ledger.record(
       .tus(TusProgress(parts: parts, final: final.url)), acknowledged: attempt.source.size, for: attempt)
     await removeParts(parts, of: final, attempt)

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Synchronization
+import WireValues
 
 /// One way of bringing a file to a server: one attempt, from what a ledger says, reporting what became durable.
 protocol UploadWay: Sendable {
@@ -122,6 +123,11 @@ final class UploadBoard: Sendable {
     var flights: [Int: Int64] = [:]
     var last = 0
     var resumedFrom: Int64 = 0
+
+    /// What servers claim is held to what there is to be sent.
+    mutating func add(_ bytes: Int64) {
+      progress.acknowledged = min(max(0, progress.acknowledged.saturatingSum(bytes)), progress.total ?? .max)
+    }
   }
 
   init(_ changed: @escaping @Sendable (UploadProgress) -> Void) {
@@ -148,7 +154,7 @@ final class UploadBoard: Sendable {
 
   func newFlight() -> Int {
     state.withLock { state in
-      state.last += 1
+      state.last += 1  // checked: a counter of this process
       return state.last
     }
   }
@@ -169,7 +175,7 @@ final class UploadBoard: Sendable {
   func land(_ flight: Int, bytes: Int64) {
     update { state in
       state.flights[flight] = nil
-      state.progress.acknowledged += bytes
+      state.add(bytes)
     }
   }
 
@@ -177,15 +183,15 @@ final class UploadBoard: Sendable {
   func correct(by bytes: Int64) {
     update { state in
       state.flights = [:]
-      state.progress.acknowledged += bytes
+      state.add(bytes)
     }
   }
 
   private func update(_ change: (inout State) -> Void) {
     let progress = state.withLock { state in
       change(&state)
-      let flying = state.flights.values.reduce(0, +)
-      state.progress.sent = min(state.progress.acknowledged + flying, state.progress.total ?? .max)
+      let flying = state.flights.values.reduce(state.progress.acknowledged) { $0.saturatingSum($1) }
+      state.progress.sent = min(flying, state.progress.total ?? .max)
       return state.progress
     }
     changed(progress)

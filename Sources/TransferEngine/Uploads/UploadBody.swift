@@ -2,6 +2,7 @@ import CCurl
 import FoundationEssentials
 import Glibc
 import Synchronization
+import WireValues
 
 /// What one transfer of an upload sends: pieces of memory and of the source, in order.
 struct UploadBody: Sendable {
@@ -27,7 +28,7 @@ struct UploadBody: Sendable {
   init(_ pieces: [Piece], gate: UploadGate? = nil, moved: @escaping @Sendable (Int64) -> Void = { _ in }) {
     self.pieces = pieces
     self.gate = gate
-    size = pieces.reduce(0) { $0 + $1.size }
+    size = pieces.reduce(0) { $0.saturatingSum($1.size) }
     meter = UploadMeter(moved)
   }
 
@@ -89,6 +90,7 @@ final class UploadBodyReader: BodyReading {
   func close() {}
 
   func seek(to offset: Int64) -> Bool {
+    guard (0...size).contains(offset) else { return false }  // checked: a sum of sizes
     position = offset
     body.meter.move(to: offset)
     return true
@@ -98,10 +100,10 @@ final class UploadBodyReader: BodyReading {
     if let gate = body.gate, gate.holds(at: position) { return Int(TRANSFER_READFUNC_PAUSE) }
     var start: Int64 = 0
     for piece in body.pieces {
-      let end = start + piece.size
+      let end = start.saturatingSum(piece.size)
       if position < end {
-        let count = try take(piece, from: position - start, into: buffer)
-        position += Int64(count)
+        let count = try take(piece, from: position - start, into: buffer)  // checked: start ≤ position < end
+        position += Int64(count)  // checked: at most end
         body.meter.move(to: position)
         return count
       }
@@ -113,15 +115,16 @@ final class UploadBodyReader: BodyReading {
   private func take(
     _ piece: UploadBody.Piece, from offset: Int64, into buffer: UnsafeMutableRawBufferPointer
   ) throws(TransferError) -> Int {
-    let wanted = Int(min(Int64(buffer.count), piece.size - offset))
+    let wanted = Int(min(Int64(buffer.count), piece.size - offset))  // checked: 0 ≤ offset < size
     let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
     switch piece {
     case .bytes(let data):
+      // checked: wanted is at most the rest of the piece
       data.withUnsafeBytes { target.copyMemory(from: .init(rebasing: $0[Int(offset)..<Int(offset) + wanted])) }
       return wanted
     case .file(let source, let range):
-      let count = try source.read(into: target, at: range.lowerBound + offset)
-      if offset + Int64(count) == piece.size { try source.checkDescriptor() }
+      let count = try source.read(into: target, at: range.lowerBound + offset)  // checked: within the range
+      if offset + Int64(count) == piece.size { try source.checkDescriptor() }  // checked: within the piece
       return count
     }
   }

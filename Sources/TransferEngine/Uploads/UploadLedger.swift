@@ -23,6 +23,15 @@ public struct UploadLedger: Sendable, Equatable, Codable {
     case s3(S3Progress)
     /// The path of the temporary name at the target's origin.
     case temporary(path: String)
+
+    /// Whether the numbers can be those of a file of this size: no sum of them exceeds it.
+    fileprivate func isPossible(for size: Int64) -> Bool {
+      switch self {
+      case .posting, .resumable, .temporary: true
+      case .tus(let tus): tus.isPossible(for: size)
+      case .s3(let s3): (1...S3Progress.largestPart).contains(s3.partSize)
+      }
+    }
   }
 
   init(source: SourceIdentity, target: String, progress: Progress) {
@@ -50,9 +59,12 @@ public struct UploadLedger: Sendable, Equatable, Codable {
     return (try? encoder.encode(self)) ?? Data()
   }
 
-  /// `nil` for bytes this version cannot read: the upload then starts over.
+  /// `nil` for bytes this version cannot read, and for numbers that no upload has: the upload then starts over.
   public init?(_ data: Data) {
-    guard let value = try? JSONDecoder().decode(UploadLedger.self, from: data), value.version == 1 else { return nil }
+    guard let value = try? JSONDecoder().decode(UploadLedger.self, from: data), value.version == 1,
+      value.acknowledged >= 0, value.acknowledged <= value.source.size,
+      value.progress.isPossible(for: value.source.size)
+    else { return nil }
     self = value
   }
 }
@@ -72,6 +84,19 @@ struct TusProgress: Sendable, Equatable, Codable {
     var end: Int64
     /// `Upload-Expires`, in seconds since 1970.
     var expires: Int64?
+
+    /// Bytes from `start` to `end`.
+    var length: Int64 { end - start }  // checked: 0 ≤ start ≤ end, by `isPossible(for:)` and where parts are made
+  }
+
+  /// Whether the parts follow one another from the file's first byte, and none ends behind its last.
+  fileprivate func isPossible(for size: Int64) -> Bool {
+    var end: Int64 = 0
+    for part in parts {
+      guard part.start == end, part.start <= part.end, part.end <= size else { return false }
+      end = part.end
+    }
+    return true
   }
 }
 
@@ -85,6 +110,9 @@ struct ResumableProgress: Sendable, Equatable, Codable {
 
 /// What a multipart upload to S3 is known by.
 struct S3Progress: Sendable, Equatable, Codable {
+  /// More than S3 or any of its relatives takes (AWS: 5 GiB), and little enough to be added to a file's size.
+  static let largestPart: Int64 = 1 << 50
+
   var uploadID: String
   /// Where it was begun: `https://host/bucket/key`.
   var object: String

@@ -52,7 +52,7 @@ struct UploadPipeline: Sendable {
         if let final = await session.wait(toRetry: failure, id: core.id, interceptor) {
           return failed(course, wire, final)
         }
-        retries += 1
+        retries += 1  // checked: a counter of this process
         core.willRetry()
       }
     }

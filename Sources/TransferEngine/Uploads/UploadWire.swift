@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Synchronization
+import WireValues
 
 /// What an answer to one request of an upload was. A failure comes as a value: what was sent before it matters.
 struct UploadAnswer: Sendable {
@@ -50,9 +51,7 @@ extension ResponseHead {
 
   /// A field that holds a count of bytes: digits that fit 63 bits, or nothing.
   func count(_ name: String) -> Int64? {
-    guard let text = field(name)?.trimmingBlanks(), !text.isEmpty, text.allSatisfy({ $0.isASCII && $0.isNumber })
-    else { return nil }
-    return Int64(text)
+    field(name).flatMap { CheckedNumber(digits: $0.trimmingBlanks()).value }
   }
 }
 
@@ -202,7 +201,7 @@ final class UploadWire: Sendable {
   func add(_ metrics: TransferMetrics, origin: String) {
     state.withLock { state in
       state.metrics.append(metrics)
-      state.bytesSent += metrics.bytesSent
+      state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
       state.origin = origin
     }
     session.notify(id, .gatherMetrics(metrics))
@@ -214,7 +213,7 @@ final class UploadWire: Sendable {
   ) -> UploadAnswer {
     state.withLock { state in
       state.metrics.append(metrics)
-      state.bytesSent += metrics.bytesSent
+      state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
       state.head = head ?? state.head
     }
     session.notify(id, .gatherMetrics(metrics))

@@ -36,7 +36,7 @@ struct WebDAVUpload: UploadWay {
     var request = temporary
     request.method = .put
     for isLastTry in [false, true] {
-      let body = attempt.flight(0..<attempt.source.size).body
+      let body = attempt.flight(attempt.source.range).body
       let answer = try await attempt.wire.send(request, body)
       let head = try answer.get()
       // RFC 4918 §9.7.1: a PUT without its collection is answered with 409; some say 404, nginx 500.

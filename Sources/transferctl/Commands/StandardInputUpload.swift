@@ -85,6 +85,7 @@ struct SpoolFeed {
 
   /// Asks the daemon for a file. One whose name was lost with its answer is nobody's, and is swept away after a while.
   init(_ name: String, client: ControlClient, connection: Connection) async throws {
+    // checked: a constant of this program
     (token, self.client) = try await Self.begin(name, client, connection, triesLeft: Self.tries - 1)
     self.connection = connection
   }
@@ -108,13 +109,13 @@ struct SpoolFeed {
       let count = try Self.read(&buffer)
       guard count > 0 else { return offset }
       try await send(Data(buffer[..<count]), at: offset)
-      offset += Int64(count)
+      offset += Int64(count)  // checked: bytes that were read
     }
   }
 
   /// The same piece again is written over itself, so a lost answer does no harm.
   private mutating func send(_ piece: Data, at offset: Int64) async throws {
-    for isLast in Array(repeating: false, count: Self.tries - 1) + [true] {
+    for isLast in Array(repeating: false, count: Self.tries - 1) + [true] {  // checked: a constant of this program
       do {
         let (status, answer) = try await client.transport.send(
           "PUT", ControlClient.path(path, [("offset", String(offset))]), body: piece,

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 /// Sends checked jobs to the daemon; prints the id of each as soon as it is durable.
 struct Submission {
@@ -33,7 +34,7 @@ struct Submission {
   ) async throws -> Submission {
     var submission = Submission(client)
     submission.comesBack = lines.areKeyed && connection != nil
-    for isLast in Array(repeating: false, count: tries - 1) + [true] {
+    for isLast in Array(repeating: false, count: tries - 1) + [true] {  // checked: a constant of this program
       do {
         if isAlone { try await one(lines, &submission) } else { try await many(lines, &submission) }
         break
@@ -84,7 +85,9 @@ struct Submission {
     // A daemon that stops takes no more: the next one is asked.
     if let problem = result.error, problem.code == .unavailable, comesBack { return }
     guard answered.insert(result.line ?? answered.count + 1).inserted else { return }
-    let origin = result.line.flatMap { lines.origins.indices.contains($0 - 1) ? lines.origins[$0 - 1] : nil }
+    let origin = result.line.flatMap { line in
+      (CheckedNumber(line) - 1).int.flatMap { lines.origins.indices.contains($0) ? lines.origins[$0] : nil }
+    }
     if let problem = result.error {
       refused += 1
       if failure == nil { failure = ExitStatus(problem.code) }

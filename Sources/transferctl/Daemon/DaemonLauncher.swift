@@ -190,6 +190,7 @@ struct DaemonLauncher: Sendable {
     let end = lseek(descriptor, 0, SEEK_END)
     // Shorter than it was: the daemon has begun a new one.
     let start = end < offset ? 0 : offset
+    // checked: the length of a file
     let count = pread(descriptor, &bytes, bytes.count, max(start, end - off_t(bytes.count)))
     guard count > 0 else { return nil }
     return bytes[..<count].split(separator: UInt8(ascii: "\n"))

@@ -84,7 +84,7 @@ enum HeaderSource: Hashable, Sendable {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw failure(errno) }
       guard count > 0 else { return bytes }
-      bytes += chunk[..<count]
+      bytes += chunk[..<count]  // checked: joins arrays
       guard bytes.count <= Self.maximumBytes else {
         throw CommandFailure(.usage, "\(name) is too large for headers: more than \(Self.maximumBytes >> 20) MiB")
       }

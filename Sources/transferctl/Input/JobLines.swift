@@ -1,3 +1,4 @@
+// checked file: start and end are indices of the input in memory
 import FoundationEssentials
 import TransferAPI
 

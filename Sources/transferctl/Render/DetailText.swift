@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 /// `show` and `batch show` for people: names and values that line up.
 enum DetailText {
@@ -129,6 +130,7 @@ enum DetailText {
   private static func seconds(_ seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "-" }
     return seconds < 60
-      ? HumanNumbers.oneDecimal(seconds) + "s" : HumanNumbers.duration(seconds: Int64(seconds))
+      ? HumanNumbers.oneDecimal(seconds) + "s"
+      : HumanNumbers.duration(seconds: CheckedNumber(rounding: seconds).value ?? .max)
   }
 }

@@ -1,3 +1,5 @@
+import WireValues
+
 /// Numbers as people read them; binary units, a point for the decimals whatever the locale.
 enum HumanNumbers {
   /// `512 B`, `1.4 GiB`
@@ -19,7 +21,7 @@ enum HumanNumbers {
 
   /// `3.1 MiB/s`; `-` for 0.
   static func rate(_ bytesPerSecond: Int64) -> String {
-    bytesPerSecond > 0 ? size(bytesPerSecond) + "/s" : "-"
+    bytesPerSecond > 0 ? size(bytesPerSecond) + "/s" : "-"  // checked: joins two texts
   }
 
   /// `59s`, `2m05s`, `1h02m`, `3d04h`
@@ -36,16 +38,16 @@ enum HumanNumbers {
 
   /// Time until all bytes are there at this rate; `-` where it cannot be told.
   static func eta(done: Int64, total: Int64?, rate: Int64) -> String {
-    guard let total, rate > 0, total >= done else { return "-" }
-    let left = total - done
-    return duration(seconds: left / rate + (left % rate == 0 ? 0 : 1))
+    guard let total, rate > 0, let left = (CheckedNumber(total) - done).nonNegative else { return "-" }
+    return duration(seconds: (left / rate).saturatingSum(left % rate == 0 ? 0 : 1))
   }
 
   /// 0…100, never 100 before the last byte; `nil` while the total is unknown.
   static func percent(done: Int64, total: Int64?) -> Int? {
     guard let total, total >= 0 else { return nil }
     if done >= total { return 100 }
-    return min(99, Int(Double(max(0, done)) / Double(total) * 100))
+    guard total > 0 else { return 0 }
+    return CheckedNumber(rounding: (Double(max(0, done)) / Double(total) * 100).rounded(.down)).int.map { min(99, $0) }
   }
 
   /// `1 job`, `3 jobs`
@@ -54,7 +56,7 @@ enum HumanNumbers {
   static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
   static func oneDecimal(_ value: Double) -> String {
-    let tenths = Int64((value * 10).rounded())
+    let tenths = CheckedNumber(rounding: value * 10).value ?? .max
     return "\(tenths / 10).\(tenths % 10)"
   }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 /// `status` for people.
 struct JobTable {
@@ -54,7 +55,9 @@ struct JobTable {
 
   private static func eta(_ job: Job) -> String {
     if job.state == .retrying, let retryAt = job.retryAt {
-      return "in " + HumanNumbers.duration(seconds: Int64(max(0, retryAt.timeIntervalSinceNow).rounded(.up)))
+      return "in "
+        + HumanNumbers.duration(
+          seconds: CheckedNumber(rounding: max(0, retryAt.timeIntervalSinceNow).rounded(.up)).value ?? .max)
     }
     return HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
   }

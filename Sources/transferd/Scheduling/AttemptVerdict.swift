@@ -120,7 +120,8 @@ struct AttemptVerdict {
     after record: JobRecord, using generator: inout some RandomNumberGenerator
   ) -> Duration {
     let last = record.job.error?.code == .diskFull ? Double(record.retryDelayMilliseconds) / 1000 : 0
-    let most = min(diskFullDelay, max(2, last * 3))
+    let most = min(diskFullDelay, max(2, last * 3))  // checked: Doubles do not trap
+    // checked: most is 2 at least, by the line above
     return .seconds(Double.random(in: most / 2...most, using: &generator))
   }
 
@@ -155,6 +156,6 @@ extension AttemptEnd {
 extension Duration {
   var seconds: Double {
     let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) / 1e18
+    return Double(seconds) + Double(attoseconds) / 1e18  // checked: Doubles do not trap
   }
 }

@@ -21,6 +21,7 @@ struct NetworkWatch: Sendable {
     for await status in manager.statuses() {
       if Self.isReturn(from: before, to: status) {
         if let last {
+          // checked: times of this process
           do { try await Task.pause(for: ContinuousClock.now.duration(to: last + Self.interval)) } catch { return }
         }
         last = .now

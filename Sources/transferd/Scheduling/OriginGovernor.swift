@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Store
 import TransferAPI
+import WireValues
 
 /// Holds jobs back from servers that asked for it, or that are gone. Pure: the clock is passed in.
 ///
@@ -131,7 +132,7 @@ struct OriginGovernor: Sendable {
   mutating func failed(_ name: String, by job: JobID? = nil, now: Date) {
     var origin = origins[name] ?? Origin()
     origin.lastProbe = job
-    origin.failures += 1
+    origin.failures = origin.failures.saturatingSum(1)
     origin.failingSince = origin.failingSince ?? now
     if isGone(origin, now: now) { origin.probeAt = now.addingTimeInterval(Self.probeInterval) }
     origins[name] = origin

@@ -4,6 +4,7 @@ import Store
 import Synchronization
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// Live numbers of the running jobs: in memory only, never stored as truth.
 final class ProgressBoard: Sendable {
@@ -48,9 +49,9 @@ final class ProgressBoard: Sendable {
           entries[id] = entry
           continue
         }
-        let current = Double(max(0, bytes - entry.lastBytes)) / seconds
+        let current = Double((CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0) / seconds
         // Exponential smoothing that does not depend on how often we look.
-        let weight = 1 - exp(-seconds / Self.smoothing)
+        let weight = 1 - exp(-seconds / Self.smoothing)  // checked: Doubles do not trap
         entry.rate = entry.rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
         entry.lastBytes = bytes
         entry.lastTime = now
@@ -72,7 +73,8 @@ final class ProgressBoard: Sendable {
   private static func progress(_ id: JobID, _ entry: Entry) -> Progress {
     let progress = entry.request.progress
     return Progress(
-      job: id, bytesDone: progress.completed, bytesTotal: progress.total, bytesPerSecond: Int64(entry.rate ?? 0))
+      job: id, bytesDone: progress.completed, bytesTotal: progress.total,
+      bytesPerSecond: CheckedNumber(rounding: entry.rate ?? 0).value ?? .max)
   }
 
   /// The job with the live numbers of its running attempt.

@@ -3,6 +3,7 @@ import Logging
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 extension Recovery {
   /// Sets right what was running when the daemon ended. Before anything else happens in this run.
@@ -103,6 +104,7 @@ extension Recovery {
   }
 
   /// Doubled from 1 s up to half a minute: long enough for the others, short enough for a job that was only unlucky.
+  // checked: tries is 1 at least
   private static func parkingTime(_ tries: Int) -> Duration { .seconds(min(30, 1 << min(tries - 1, 5))) }
 
   private static func identity(_ path: String, _ rules: PathRules) -> RowFileIdentity? {
@@ -122,7 +124,7 @@ extension Recovery {
       guard settlement.crashed else { break }
       settlement.event = .postpone
       settlement.retryDelay = parkingTime(tries)
-      settlement.reason = "the daemon ended unexpectedly \(record.crashes + 1) times while this job ran"
+      settlement.reason = "the daemon ended unexpectedly \(record.crashes.saturatingSum(1)) times while this job ran"
       settlement.failure = JobFailure(code: .internal, message: settlement.reason ?? "", transient: true)
     case .complete:
       complete(&settlement, record, paths)

@@ -1,6 +1,7 @@
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// What is done with a job that was running when the daemon ended. Pure: what is on the disk is passed in.
 ///
@@ -34,6 +35,7 @@ enum Recovery: Equatable, Sendable {
 
   /// An upload: how far it is, the server tells.
   init(crashes: Int) {
-    self = crashes >= Self.toleratedCrashes ? .park(tries: crashes - Self.toleratedCrashes + 1) : .requeue
+    self =
+      crashes >= Self.toleratedCrashes ? .park(tries: (crashes - Self.toleratedCrashes).saturatingSum(1)) : .requeue
   }
 }

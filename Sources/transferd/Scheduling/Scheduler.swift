@@ -154,6 +154,7 @@ actor Scheduler {
   /// The waiting jobs that the free slots are for.
   private func pickTogether() async throws -> [JobID] {
     let now = Date()
+    // checked: counts jobs that run
     guard !isStopping, load.total < limits.admission.maxActive, active.count - load.total < limits.maximumFinishing
     else { return [] }
     governor.noticeClock(now)
@@ -326,7 +327,7 @@ actor Scheduler {
     case .complete: logger.info("job completed", metadata: metadata)
     case .fail: logger.warning("job failed", metadata: metadata)
     case .postpone:
-      metadata["delay"] = "\(Int(settlement.retryDelay.seconds * 1000)) ms"
+      metadata["delay"] = "\(Int(settlement.retryDelay.seconds * 1000)) ms"  // checked: 366 days at most
       logger.info("job will be retried", metadata: metadata)
     case .pause: logger.info("job paused", metadata: metadata)
     case .cancel: logger.info("job cancelled", metadata: metadata)

@@ -186,12 +186,12 @@ struct FileActionPerformer {
     return stamp == action.stamp
   }
 
-  /// `nil` for what is no regular file.
+  /// `nil` for what is no regular file. The time wraps around beyond the year 2262, as the engine's does.
   static func stamp(_ status: stat) -> SourceStamp? {
     guard status.st_mode & S_IFMT == S_IFREG else { return nil }
     return SourceStamp(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
   }
 
   /// Its own name, then one that no other job chooses: `a.csv`, `a.job-7.csv`.

@@ -61,10 +61,11 @@ struct FileCopyMove {
       guard count > 0 else { break }
       var written = 0
       while written < count {
+        // checked: written ≤ count
         let part = buffer.withUnsafeBytes { write(target, $0.baseAddress! + written, count - written) }
         if part < 0, errno == EINTR { continue }
         guard part > 0 else { return failure(errno) }
-        written += part
+        written += part  // checked: at most count
       }
     }
     // The same time, by which a later look knows the copy; the mode that the umask took something from.
@@ -107,7 +108,7 @@ struct FileCopyMove {
       guard count > 0, pread(other, &two, count, off_t(offset)) == count, one[..<count] == two[..<count] else {
         return false
       }
-      offset += Int64(count)
+      offset += Int64(count)  // checked: at most the file's length
     }
     // A copy that was cut off by a crash was never under this name; its bytes may not be on the disk yet.
     return fsync(other) == 0

@@ -3,6 +3,7 @@ import Glibc
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// The daemon's own copies of what came by standard input: `spool/TOKEN/NAME` in the state directory, and
 /// `spool/TOKEN.UID/NAME` where another user than the daemon's made it. The name of the directory is durable as soon as the
@@ -91,16 +92,19 @@ struct SpoolDirectory: Sendable {
     guard offset >= 0, offset <= Int64(status.st_size) else {
       throw Problem(.notAllowed, "the spooled file ends at \(status.st_size), not at \(offset)")
     }
+    let end = try (CheckedNumber(offset) + piece.count).orThrow(
+      Problem(.tooLarge, "no file has more than \(Int64.max) bytes"))
     var written = 0
     while written < piece.count {
       let count = piece.withUnsafeBytes { bytes in
+        // checked: below end
         pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, off_t(offset) + off_t(written))
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw Self.problem("cannot write to the spool directory \(path)") }
-      written += count
+      written += count  // checked: at most piece.count
     }
-    return Spool(token: token, bytes: max(Int64(status.st_size), offset + Int64(piece.count)))
+    return Spool(token: token, bytes: max(Int64(status.st_size), end))
   }
 
   /// How much is there.
@@ -149,6 +153,7 @@ struct SpoolDirectory: Sendable {
       }
       var status = stat()
       guard stat(Self.file(in: directory) ?? directory, &status) == 0 else { continue }
+      // checked: Doubles do not trap
       if now.timeIntervalSince1970 - Double(status.st_mtim.tv_sec) > Self.patience { Self.remove(directory: directory) }
     }
   }

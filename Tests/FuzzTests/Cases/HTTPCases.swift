@@ -10,7 +10,7 @@ extension FuzzCase {
   private static let responseHead = FuzzCase("response-head") { bytes in
     var input = Input(bytes)
     let limit = 2048
-    var parser = ResponseHeadParser(maximumBytes: limit, maximumInterims: 3)
+    var parser = ResponseHeadParser(HeadLimits(totalBytes: limit, interims: 3))
     var (taken, interims) = (0, 0)
     for line in input.headLines() {
       taken += line.count
@@ -53,7 +53,7 @@ extension FuzzCase {
   /// A whole head, then trailers: they are counted, and change nothing.
   private static let trailers = FuzzCase("trailers") { bytes in
     var input = Input(bytes)
-    var parser = ResponseHeadParser(maximumBytes: 4096, maximumInterims: 3)
+    var parser = ResponseHeadParser(HeadLimits(totalBytes: 4096, interims: 3))
     for line in ["HTTP/1.1 200 OK\r\n", "Transfer-Encoding: chunked\r\n", "\r\n"] {
       _ = Array(line.utf8).withUnsafeBytes { parser.take($0) }
     }

@@ -44,7 +44,7 @@ struct Input {
 
   /// The rest as a response head: the first final one. A status line may be missing, then it is `HTTP/1.1 200 OK`.
   mutating func head() -> ResponseHead? {
-    var parser = ResponseHeadParser(maximumBytes: 1 << 20, maximumInterims: 100)
+    var parser = ResponseHeadParser(HeadLimits(totalBytes: 1 << 20, interims: 100))
     var lines = headLines()
     if !(lines.first?.starts(with: "HTTP/".utf8) ?? false) {
       lines.insert(Array("HTTP/1.1 200 OK\r\n".utf8)[...], at: 0)

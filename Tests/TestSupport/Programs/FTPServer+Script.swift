@@ -102,10 +102,19 @@ extension FTPServer {
 
         def pre_process_command(self, line, cmd, arg):
             say("CMD", "PASS" if cmd == "PASS" else line)
+            if cmd == "REST":
+                self.begins_later = arg != "0"
             if cmd in options["unknownCommands"]:
                 self.respond("502 Command not implemented.")
                 return
             super().pre_process_command(line, cmd, arg)
+
+        begins_later = False
+
+        def respond(self, resp, *args, **kwargs):
+            if self.begins_later and options.get("replyAfterRest") and resp[:4] in ("125 ", "150 "):
+                resp = options["replyAfterRest"]
+            super().respond(resp, *args, **kwargs)
 
         def handle_auth_failed(self, msg, password):
             super().handle_auth_failed(options.get("loginReply") or msg, password)

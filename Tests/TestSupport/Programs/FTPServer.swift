@@ -38,6 +38,8 @@ public final class FTPServer: Sendable {
     public var passiveAddress: String?
     /// Bytes a second.
     public var bytesPerSecond: Int?
+    /// What a download that begins in the middle of a file is told, in the place of `150 …`.
+    public var replyAfterRest: String?
     /// What a failed login is told.
     public var loginReply: String?
     fileprivate var root = ""

@@ -26,6 +26,42 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
+  @Test("a file may have any time", arguments: [Int.min, -1, 0, 9_223_372_037, 1 << 40, .max])
+  func anyTime(_ seconds: Int) {
+    var status = stat()
+    status.st_mtim = timespec(tv_sec: seconds, tv_nsec: 999_999_999)
+    let identity = SourceIdentity(status)
+    status.st_mtim.tv_sec = seconds == .max ? 0 : seconds + 1
+    #expect(SourceIdentity(status) != identity)
+  }
+
+  @Test("a ledger with numbers that no upload has is none")
+  func impossibleLedgers() {
+    let source = SourceIdentity(device: 1, inode: 2, size: 1000, modified: 3)
+    func ledger(_ progress: UploadLedger.Progress, size: Int64 = 1000, acknowledged: Int64 = 0) -> UploadLedger {
+      var source = source
+      source.size = size
+      var ledger = UploadLedger(source: source, target: "t", progress: progress)
+      ledger.acknowledged = acknowledged
+      return ledger
+    }
+    func tus(_ parts: (Int64, Int64)...) -> UploadLedger.Progress {
+      .tus(TusProgress(parts: parts.map { .init(url: "u", start: $0.0, end: $0.1, expires: nil) }, final: nil))
+    }
+    func s3(_ size: Int64) -> UploadLedger.Progress {
+      .s3(S3Progress(uploadID: "i", object: "o", partSize: size, completing: nil))
+    }
+    for good in [
+      ledger(tus((0, 400), (400, 1000))), ledger(tus((0, 400))), ledger(s3(5 << 20)),
+      ledger(.posting, acknowledged: 1000),
+    ] { #expect(UploadLedger(good.encoded()) == good) }
+    for bad in [
+      ledger(tus((400, 0))), ledger(tus((0, .max))), ledger(tus((.min, 0))), ledger(tus((0, 400), (0, 400))),
+      ledger(s3(0)), ledger(s3(-1)), ledger(s3(.max)), ledger(.posting, size: -1), ledger(.posting, acknowledged: -1),
+      ledger(.posting, acknowledged: 1001), ledger(.posting, size: .min, acknowledged: .max),
+    ] { #expect(UploadLedger(bad.encoded()) == nil, "\(bad)") }
+  }
+
   @Test("a symbolic link is followed")
   func link() async throws {
     let room = try UploadRoom(size: 1000)

@@ -75,7 +75,7 @@ private struct ByteReader {
   var count: Int { bytes.count }
 
   func number<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number? {
-    guard offset + MemoryLayout<Number>.size <= bytes.count else { return nil }
+    guard offset + MemoryLayout<Number>.size <= bytes.count else { return nil }  // checked: a constant of this program
     return bytes.loadUnaligned(fromByteOffset: offset, as: type)
   }
 
@@ -83,7 +83,7 @@ private struct ByteReader {
   mutating func take(_ length: Int) -> ByteReader? {
     guard length <= bytes.count else { return nil }
     let taken = ByteReader(.init(rebasing: bytes[..<length]))
-    bytes = .init(rebasing: bytes[min(bytes.count, (length + 3) & ~3)...])
+    bytes = .init(rebasing: bytes[min(bytes.count, (length + 3) & ~3)...])  // checked: length is at most what is there
     return taken
   }
 

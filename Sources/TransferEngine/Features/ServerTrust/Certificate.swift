@@ -131,8 +131,8 @@ struct DERReader {
       rest = rest.dropFirst(count)
     }
     guard rest.count >= length else { return nil }
-    let content = rest.prefix(length)
-    rest = rest.dropFirst(length)
+    let content = rest.prefix(length)  // checked: length is made of unsigned bytes
+    rest = rest.dropFirst(length)  // checked: length is made of unsigned bytes
     return Element(tag: tag, content: content, whole: start[start.startIndex..<content.endIndex])
   }
 }

@@ -121,7 +121,7 @@ struct BulkIntake {
   private static func lengthOfLine(in buffer: ByteBuffer) -> Int? {
     buffer.withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress, let end = memchr(start, 10, bytes.count) else { return nil }
-      return UnsafeRawPointer(end) - start
+      return UnsafeRawPointer(end) - start  // checked: pointers into one buffer
     }
   }
 

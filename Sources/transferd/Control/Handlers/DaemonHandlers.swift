@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Hummingbird
 import TransferAPI
+import WireValues
 
 extension Handlers {
   static let stats: RouteTable.Handler = { request, daemon in
@@ -39,7 +40,7 @@ extension Handlers {
       transferd_events_total \(stats.lastEvent)
       # HELP transferd_start_time_seconds When the daemon started.
       # TYPE transferd_start_time_seconds gauge
-      transferd_start_time_seconds \(Int(stats.startedAt.timeIntervalSince1970))
+      transferd_start_time_seconds \(CheckedNumber(rounding: stats.startedAt.timeIntervalSince1970).value ?? 0)
       # HELP transferd_info The running release.
       # TYPE transferd_info gauge
       transferd_info{version="\(stats.version)"} 1
