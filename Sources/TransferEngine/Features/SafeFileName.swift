@@ -88,6 +88,11 @@ public struct SafeFileName: Equatable, Sendable {
     var end = min(limit, bytes.count) - ending.count
     // The bytes after a scalar's first one are 10xxxxxx.
     while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }  // checked: end is above 0
+    // A name never ends in a dot or a blank; its first byte is neither.
+    // checked: end is above 1
+    while ending.isEmpty, end > 1, bytes[end - 1] == UInt8(ascii: ".") || bytes[end - 1] == UInt8(ascii: " ") {
+      end -= 1  // checked: end is above 1
+    }
     return String(decoding: bytes[..<end] + ending, as: UTF8.self)
   }
 
