@@ -87,7 +87,8 @@ struct ResponseHeadParser {
   }
 
   private var head: ResponseHead?
-  private var isDone = false
+  /// Whether the last head that began has also ended.
+  private(set) var isDone = false
   private var bytes = 0
   private var interims = 0
   private let limits: HeadLimits

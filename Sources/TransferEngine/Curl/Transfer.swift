@@ -216,6 +216,12 @@ final class Transfer {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
+    // libcurl takes every line that begins with CR for the end of the head, whatever else is in it. Then nothing has decided
+    // what becomes of the body.
+    guard remote != nil || parser.isDone else {
+      failure = .response(.malformed("a body began before the head had ended"))
+      return -1
+    }
     // libcurl keeps the body of a challenge that it answers to itself: this head is final.
     if isHeadHeld, let head, !deliver(head) { return -1 }
     if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }

@@ -48,6 +48,24 @@ import Testing
     }
   }
 
+  /// libcurl takes a line that begins with CR for the end of the head; what follows came as a body that no head belonged to.
+  @Test("a body whose head has not ended is never written over a part file")
+  func bodyWithoutHead() async throws {
+    let file = Self.file.dropping(after: 123_456, on: .first(1)).handler()
+    let server = try LoopbackServer { request in
+      guard request.index == 1 else { return file(request) }
+      return [.raw(Data("HTTP/1.1 200 OK\r\n\rX\nnot the file".utf8)), .close]
+    }
+    let room = try DownloadRoom()
+    let first = try await room.download(server).response()
+    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    #expect(second.error != nil)
+    try room.expectPart(second.resumeData, holds: 123_456, of: Self.payload)
+    let third = try await room.download(server, resumingWith: second.resumeData?.encoded()).response()
+    #expect(third.isSuccess)
+    try room.expectOnly(Self.payload)
+  }
+
   @Test(
     "a Content-Length that cannot be believed fails for good, before a byte is stored",
     arguments: [
