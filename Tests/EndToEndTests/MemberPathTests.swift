@@ -241,7 +241,7 @@ struct MemberPathTests {
     let shared = try await SharedDaemon(config: "transferd:\n  logLevel: notice\n")
     let server = try LoopbackServer { _ in .response(200) }
     let result = try await shared.ctl(
-      "upload", "-", "--to", server.url("/a"), "--wait", input: Data("text".utf8), as: .alice)
+      "upload", "-", "--name", "a", "--to", server.url("/a"), "--wait", input: Data("text".utf8), as: .alice)
     #expect(result.status == 0, "\(result.stderr)")
     #expect(server.requests.map(\.bodySHA256) == [sha256(of: Data("text".utf8))])
   }

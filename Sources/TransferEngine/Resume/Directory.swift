@@ -91,6 +91,8 @@ package final class Directory: Sendable {
       let prefix = base + names[..<count].joined(separator: "/")
       let descriptor = PathRules.openDirectory(prefix, O_RDONLY, isRestricted: !rules.isEmpty)
       if descriptor >= 0 { return (try Directory(path: prefix, descriptor: descriptor), names[count...]) }
+      // A file in the place of a directory will not become one by itself.
+      if errno == ENOTDIR { throw failure(path, ENOTDIR) }
       guard errno == ENOENT else {
         throw .file(.system("cannot create the directory \(path)", errno: errno))
       }

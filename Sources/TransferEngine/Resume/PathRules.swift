@@ -112,9 +112,7 @@ public struct PathRules: Sendable, Equatable {
   package func check(_ directory: Int32, _ name: String? = nil, as path: String) throws(TransferError) {
     guard !isEmpty else { return }
     guard let own = DirectoryIdentity(of: directory) else { throw Self.unknown(path) }
-    for file in files where Self.lastName(file.path) == name {
-      if DirectoryIdentity(path: file.path.parentPath) == own { throw Self.refusal(path, file.reason) }
-    }
+    if let name { try checkName(name, in: own, as: path) }
     let closed = directories.flatMap { place in
       [place.original, DirectoryIdentity(path: place.path)].compactMap { $0 }.map { ($0, place.reason) }
     }
@@ -133,6 +131,13 @@ public struct PathRules: Sendable, Equatable {
       above += "/.."
     }
     guard isInside else { throw Self.refusal(path, outsideReason) }
+  }
+
+  /// Checks that a name in a directory is not a protected file's.
+  func checkName(_ name: String, in directory: DirectoryIdentity, as path: String) throws(TransferError) {
+    for file in files where Self.lastName(file.path) == name {
+      if DirectoryIdentity(path: file.path.parentPath) == directory { throw Self.refusal(path, file.reason) }
+    }
   }
 
   /// Checks that directories that are about to be made are none of those that are protected and missing.

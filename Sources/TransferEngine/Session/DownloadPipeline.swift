@@ -162,13 +162,14 @@ struct DownloadPipeline: Sendable {
     if plan.chooser != nil { path = course.resumeData?.partialFile.directory }
     guard let path else { return (nil, nil) }
     let isCreating = plan.chooser == nil && plan.options.contains(.createIntermediateDirectories)
-    let mustBeFree =
-      plan.chooser == nil && !plan.destination.isNamedByResponse && !plan.options.contains(.removePreviousFile)
+    let isNamed = plan.chooser == nil && !plan.destination.isNamedByResponse
+    let mustBeFree = isNamed && !plan.options.contains(.removePreviousFile)
     let (name, resumeData, isChosen, rules) = (
       plan.destination.name, course.resumeData, plan.chooser != nil, plan.rules
     )
     return try await BlockingIO.run { () throws(TransferError) in
       let directory = try Directory.open(path, creating: isCreating, rules: rules)
+      if isNamed { try rules.checkName(name, in: directory.identity, as: directory.path(of: name)) }
       let size = isChosen ? nil : resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
       if size == nil, mustBeFree, directory.contains(name) { throw .file(.destinationExists(path + "/" + name)) }
       return (directory, size)
