@@ -243,6 +243,7 @@ struct MemberPathTests {
     let result = try await shared.ctl(
       "upload", "-", "--name", "a", "--to", server.url("/a"), "--wait", input: Data("text".utf8), as: .alice)
     #expect(result.status == 0, "\(result.stderr)")
-    #expect(server.requests.map(\.bodySHA256) == [sha256(of: Data("text".utf8))])
+    // Requests without a body ask what the server can do.
+    #expect(server.requests.filter { $0.bodyLength > 0 }.map(\.bodySHA256) == [sha256(of: Data("text".utf8))])
   }
 }
