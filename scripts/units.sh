@@ -32,12 +32,12 @@ install -m 755 "$bin/transferd" "$bin/transferctl" "$root/usr/local/bin/"
 install -D -m 644 packaging/transferd.sysusers "$root/usr/lib/sysusers.d/transferd.conf"
 install -D -m 644 packaging/system/transferd.service "$root/etc/systemd/system/transferd.service"
 install -D -m 644 packaging/user/transferd.service "$root/etc/systemd/user/transferd.service"
-install -m 755 scripts/units-inside.sh "$root/root/units-inside.sh"
+install -m 755 scripts/units-inside.sh "$root/srv/units-inside.sh"
 cat >"$root/etc/systemd/system/units-test.service" <<'UNIT'
 [Unit]
 After=multi-user.target systemd-user-sessions.service
 [Service]
-ExecStart=/bin/sh -c '/root/units-inside.sh >/root/units.log 2>&1; echo $? >/root/units.status; systemctl poweroff'
+ExecStart=/bin/sh -c '/srv/units-inside.sh >/srv/units.log 2>&1; echo $? >/srv/units.status; systemctl poweroff'
 UNIT
 wants=$root/etc/systemd/system/multi-user.target.wants
 rm -rf "$wants"
@@ -47,10 +47,10 @@ ln -sf /lib/systemd/system/multi-user.target "$root/etc/systemd/system/default.t
 
 SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 timeout 300 systemd-nspawn --quiet --directory "$root" --machine transferd-units \
   --register=no --keep-unit --private-network --boot </dev/null >"$work/boot.log" 2>&1 || true
-if [[ ! -s $root/root/units.status ]]; then
+if [[ ! -s $root/srv/units.status ]]; then
   tail -n 30 "$work/boot.log" >&2
   echo "the container did not come to the tests" >&2
   exit 1
 fi
-cat "$root/root/units.log"
-exit "$(<"$root/root/units.status")"
+cat "$root/srv/units.log"
+exit "$(<"$root/srv/units.status")"
