@@ -64,7 +64,10 @@ public struct SafeFileName: Equatable, Sendable {
     guard !name.isEmpty else { throw .file(.invalidName("", reason: "it is empty")) }
     guard name != ".", name != ".." else { throw .file(.invalidName(shown, reason: "it names a directory")) }
     guard !name.utf8.contains(0) else { throw .file(.invalidName(shown, reason: "it contains a NUL character")) }
-    guard !name.contains("/") else { throw .file(.invalidName(shown, reason: "it contains a slash")) }
+    // By bytes: a slash with a combining mark is another Character, and a slash all the same.
+    guard !name.utf8.contains(UInt8(ascii: "/")) else {
+      throw .file(.invalidName(shown, reason: "it contains a slash"))
+    }
     guard name.utf8.count <= maximumBytes else {
       throw .file(.invalidName(shown, reason: "it is longer than \(maximumBytes) bytes"))
     }
