@@ -96,7 +96,7 @@ extension Store {
     }
   }
 
-  /// When the next upload is to be taken back from its server; `nil` where none is.
+  /// When the next unfinished upload is due to be deleted on its server; `nil`: none.
   public func nextAbandonment() async throws(StoreError) -> Date? {
     try await read { db in
       try Int64.fetchOne(db, sql: "SELECT min(next_at) FROM abandonment").map(Date.init(milliseconds:))

@@ -31,7 +31,7 @@ extension Store {
     }
   }
 
-  /// The number of the newest event in scope; 0 where there is none. Of everything it never goes back: the rows may have been
+  /// The number of the newest event in scope; 0 without events. Of everything it never goes back: the rows may have been
   /// deleted by `prune`, SQLite's own counter is not. https://sqlite.org/autoinc.html
   public func lastEvent(in scope: Scope) async throws(StoreError) -> Int64 {
     try await read { db in

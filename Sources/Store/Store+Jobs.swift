@@ -7,7 +7,7 @@ extension Store {
     try await read { db in try JobRecord.fetch(db, id: id, in: scope) }
   }
 
-  /// The job that this user added with this key; `nil` where there is none.
+  /// The job that this user added with this key, if any.
   public func job(key: String, owner: UInt32) async throws(StoreError) -> JobRecord? {
     try await read { db in
       let sql = "SELECT \(JobRecord.columns) FROM job INDEXED BY job_key WHERE key = ? AND owner = ?"

@@ -79,7 +79,7 @@ extension Sequence<Int64> {
 }
 
 extension FixedWidthInteger {
-  /// The sum, or the nearest bound: for numbers that are only shown or only compared, where an error would serve nobody.
+  /// The sum, or the nearest bound: for numbers that are only shown or only compared, where an error would not help.
   @inlinable public func saturatingSum(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     guard overflow else { return sum }

@@ -106,7 +106,7 @@ struct FileActionPerformer {
     case .other: return .failed(Self.changed(path))
     case .foreign: return .failed(Self.foreign(path))
     case .nothing:
-      // An earlier attempt came to its last step, or somebody else took the file.
+      // An earlier attempt came to its last step, or another program took the file.
       if let there = candidates.first(where: { isSent($0, in: directory, exactInode: false) }) {
         return moved(there, from: parent, to: directory)
       }

@@ -52,7 +52,7 @@ struct SpoolDirectory: Sendable {
     path + "/" + token + (uid == owner ? "" : ".\(uid)")
   }
 
-  /// The directory of a token; `nil` where there is none in scope.
+  /// The directory of a token; `nil` if the token is not in scope.
   private func directory(of token: String, in scope: Scope) -> String? {
     guard Self.isToken(token) else { return nil }
     switch scope {
@@ -73,7 +73,7 @@ struct SpoolDirectory: Sendable {
     return token
   }
 
-  /// The file of a token; `nil` where there is none in scope.
+  /// The file of a token; `nil` if the token is not in scope.
   func file(_ token: String, in scope: Scope) -> String? { directory(of: token, in: scope).flatMap(Self.file(in:)) }
 
   private static func file(in directory: String) -> String? {
