@@ -3,17 +3,24 @@
 import PackageDescription
 
 // Rooms and their one direction of imports: docs/architecture.md.
-let strict: [SwiftSetting] = [
+let common: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .treatAllWarnings(as: .error),
 ]
 
+/// The settings of Sources and bench. A member needs an import of its module: otherwise one missing import can bring Foundation
+/// and 30 MB of ICU data into a program. Tests may import Foundation.
+let strict = common + [.enableUpcomingFeature("MemberImportVisibility")]
+
 // Set by scripts/fuzz.sh alone: the build with the fuzzer and the address sanitizer, in a folder of its own.
 let isFuzzing = Context.environment["TRANSFERD_FUZZING"] == "1"
 
-/// The settings of the rooms that are fuzzed: dependencies and C targets are built as always.
-let fuzzed: [SwiftSetting] =
-  strict + (isFuzzing ? [.unsafeFlags(["-enable-testing", "-sanitize=fuzzer,address"])] : [])
+let fuzzing: [SwiftSetting] =
+  isFuzzing ? [.unsafeFlags(["-enable-testing", "-sanitize=fuzzer,address"])] : []
+
+/// The settings of the rooms that are fuzzed: dependencies and C targets are built as always. The sanitizer's flags make
+/// declarations of Glibc belong to other modules, so members are visible everywhere then.
+let fuzzed = isFuzzing ? common + fuzzing : strict
 
 /// One of the two programs. SwiftPM links a program's modules into tests but into no other program, so the fuzzer's
 /// build makes libraries of them and renames their `main`, as SwiftPM does for tests.
@@ -30,17 +37,18 @@ func program(_ name: String, dependencies: [Target.Dependency]) -> Target {
 /// The fuzz cases: a test target that replays the corpora kept in the repo, or the fuzzer's program.
 var fuzzCases: Target {
   let dependencies: [Target.Dependency] = [
-    "transferd", "transferctl", "TransferEngine", "TransferAPI", "Store", "CCurl",
+    "transferd", "transferctl", "HTTPServer", "TransferEngine", "TransferAPI", "Store", "WireValues", "CCurl",
     .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "NIOEmbedded", package: "swift-nio"),
   ]
   guard isFuzzing else {
     return .testTarget(
       name: "FuzzTests", dependencies: dependencies + ["TestSupport"], exclude: ["Corpora", "Fuzzer"],
-      swiftSettings: strict)
+      swiftSettings: common)
   }
   return .executableTarget(
     name: "fuzzer", dependencies: dependencies, path: "Tests/FuzzTests", exclude: ["Corpora", "Replay"],
-    swiftSettings: fuzzed, linkerSettings: [.unsafeFlags(["-sanitize=address"])])
+    swiftSettings: common + fuzzing, linkerSettings: [.unsafeFlags(["-sanitize=address"])])
 }
 
 let package = Package(
@@ -53,34 +61,31 @@ let package = Package(
       .executable(name: "transferctl", targets: ["transferctl"]),
     ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.24.0"),
-    .package(url: "https://github.com/apple/swift-system", from: "1.6.0"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
-    .package(url: "https://github.com/onevcat/Rainbow", from: "4.2.0"),
-    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-system", exact: "1.8.1"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", exact: "1.0.2", traits: []),
   ],
   targets: [
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
+    .target(name: "CCrypto", linkerSettings: [.linkedLibrary("crypto")]),
     .target(name: "CLinux"),
+    .target(name: "Digests", dependencies: ["CCrypto"], swiftSettings: strict),
     .target(name: "WireValues", swiftSettings: fuzzed),
     .target(name: "CTasks"),
     .target(name: "Threads", dependencies: ["CLinux", "CTasks", "WireValues"], swiftSettings: strict),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCoding", "CCurl", "CLinux", "Threads", "WireValues",
-        .product(name: "Crypto", package: "swift-crypto"),
+        "CCoding", "CCurl", "CLinux", "Digests", "Threads", "WireValues",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -93,20 +98,24 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: fuzzed),
+    .target(
+      name: "HTTPServer",
+      dependencies: [
+        "WireValues",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: fuzzed),
     program(
       "transferd",
       dependencies: [
-        "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads", "WireValues",
+        "HTTPServer", "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads", "WireValues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Configuration", package: "swift-configuration"),
-        .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdCore", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOFoundationCompat", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Subprocess", package: "swift-subprocess"),
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "Yams", package: "Yams"),
@@ -114,19 +123,19 @@ let package = Package(
     program(
       "transferctl",
       dependencies: [
-        "TransferEngine", "TransferAPI", "WireValues",
+        "Digests", "TransferAPI", "WireValues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "Rainbow", package: "Rainbow"),
       ]),
     // No product: what scripts/bench.sh and the memory tests run.
     .executableTarget(
-      name: "engine-bench", dependencies: ["TransferEngine"], path: "bench/EngineBench", swiftSettings: strict),
+      name: "engine-bench",
+      dependencies: ["TransferEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
+      path: "bench/EngineBench", swiftSettings: strict),
     .target(
       name: "TestSupport",
-      dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["Digests"],
       path: "Tests/TestSupport",
-      swiftSettings: strict),
+      swiftSettings: common),
     // A server of resumable uploads that somebody else wrote; for tests alone, built by neither program.
     .target(
       name: "ResumableServer",
@@ -141,34 +150,53 @@ let package = Package(
         .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
       ],
       path: "Tests/ResumableServer",
-      swiftSettings: strict),
+      swiftSettings: common),
     .testTarget(
-      name: "WireValuesTests", dependencies: ["WireValues"], swiftSettings: strict),
+      name: "WireValuesTests", dependencies: ["WireValues"], swiftSettings: common),
+    .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: common),
     .testTarget(
-      name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: strict),
+      name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: common),
     .testTarget(
       name: "TransferEngineTests",
       dependencies: [
-        "TransferEngine", "TestSupport", "ResumableServer", .product(name: "Crypto", package: "swift-crypto"),
+        "CCurl", "CLinux", "Digests", "TransferEngine", "TestSupport", "ResumableServer",
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
       ],
-      swiftSettings: strict),
+      swiftSettings: common),
     .testTarget(
-      name: "ThreadsTests", dependencies: ["Threads", "TestSupport"], swiftSettings: strict),
+      name: "ThreadsTests", dependencies: ["Threads", "TestSupport"], swiftSettings: common),
     .testTarget(
-      name: "StoreTests", dependencies: ["Store", "TestSupport"], exclude: ["Fixtures"],
-      swiftSettings: strict),
+      name: "HTTPServerTests",
+      dependencies: [
+        "HTTPServer", "TestSupport", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: common),
+    .testTarget(
+      name: "StoreTests",
+      dependencies: ["Store", "TransferAPI", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+      exclude: ["Fixtures"],
+      swiftSettings: common),
     .testTarget(
       name: "transferdTests",
-      dependencies: ["transferd", "TestSupport", .product(name: "NIOEmbedded", package: "swift-nio")],
-      swiftSettings: strict),
+      dependencies: [
+        "transferd", "HTTPServer", "TransferEngine", "TransferAPI", "Store", "WireValues", "TestSupport",
+        .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      swiftSettings: common),
     .testTarget(
-      name: "transferctlTests", dependencies: ["transferctl", "TestSupport"],
-      swiftSettings: strict),
+      name: "transferctlTests",
+      dependencies: [
+        "transferctl", "TransferAPI", "TestSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: common),
     fuzzCases,
     .testTarget(
       name: "EndToEndTests",
       dependencies: ["TransferAPI", "TransferEngine", "TestSupport", "ResumableServer"],
-      swiftSettings: strict),
+      swiftSettings: common),
   ]
 )

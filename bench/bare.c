@@ -1,5 +1,5 @@
-/* bare PORT: the least that a download can cost. Reads lines "PATH FILE" from standard input and fetches each from
-   127.0.0.1 into its file, one after another on one connection: send, recv, write. No promises, no checks that matter. */
+/* bare PORT: measures the minimum cost of downloads. Reads lines "PATH FILE" from standard input and downloads each PATH from
+   127.0.0.1 into its FILE, one after another on one connection: send, recv, write. No guarantees, no real checks. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdio.h>

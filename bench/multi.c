@@ -1,10 +1,10 @@
-/* What TransferEngine is measured against: libcurl's multi interface, used from C as its manual shows it.
+/* The reference for TransferEngine: libcurl's multi interface, used from C as its manual shows.
 
      multi get COUNT PARALLEL PREFIX   COUNT requests of PREFIX000000, PREFIX000001, …, PARALLEL at once, bodies in memory
      multi download URL FILE           one body into a file
      multi upload FILE URL             one file as the body of a PUT
 
-   No promises: no durability, no validation, no retry. Exits with 1 where a transfer fails. */
+   No guarantees: no durability, no validation, no retry. Exits with 1 if a transfer fails. */
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ static size_t load(char *bytes, size_t size, size_t count, void *context) {
   return (size_t)n;
 }
 
-/* Handles are reset and used again, as the engine's are. */
+/* Handles are reset and reused, as in the engine. */
 static void begin(CURLM *multi, struct slot *slot, const char *url) {
   curl_easy_reset(slot->handle);
   slot->count = 0;
@@ -126,7 +126,7 @@ static void one(CURLM *multi, const char *url, const char *path, int isUpload) {
     curl_easy_setopt(slot.handle, CURLOPT_READDATA, &slot);
     curl_easy_setopt(slot.handle, CURLOPT_READFUNCTION, load);
   } else {
-    curl_easy_setopt(slot.handle, CURLOPT_BUFFERSIZE, 102400L); /* the curl program's */
+    curl_easy_setopt(slot.handle, CURLOPT_BUFFERSIZE, 102400L); /* the curl program's value */
     curl_easy_setopt(slot.handle, CURLOPT_WRITEFUNCTION, store);
   }
   curl_multi_add_handle(multi, slot.handle);

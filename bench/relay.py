@@ -1,4 +1,4 @@
-"""relay.py PORT TARGET-PORT FILE: passes connections on to a server of 127.0.0.1 and writes to FILE how many bytes went to it."""
+"""relay.py PORT TARGET-PORT FILE: forwards connections to a server on 127.0.0.1 and writes to FILE how many bytes it sent."""
 import os, socket, sys, threading
 
 port, target, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]

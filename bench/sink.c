@@ -1,6 +1,6 @@
-/* sink: a server that takes any body and keeps none of it, so that what is measured is the client. Prints its port,
-   then serves one connection after another: reads a head, drops `Content-Length` bytes (`MSG_TRUNC`, tcp(7)), answers 200
-   with how many they were. */
+/* sink: a server that discards every body, so that only the client is measured. It prints its port and serves one connection
+   after another: it reads a head, discards `Content-Length` bytes (`MSG_TRUNC`, tcp(7)), and responds with 200 and their
+   number. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void say(int connection, const char *text) {
   if (send(connection, text, strlen(text), MSG_NOSIGNAL) < 0) perror("send");
 }
 
-/* Bytes of the body that came with the head; negative at the end of the connection. */
+/* Returns the number of body bytes that arrived with the head; negative at the end of the connection. */
 static long long head(int connection, long long *length) {
   size_t have = 0;
   char *end = NULL;

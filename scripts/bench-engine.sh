@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# To be sourced by bench.sh: the engine as a library against bare libcurl, one process each.
+# bench.sh sources this file. It compares the engine as a library with bare libcurl, one process each.
 
-# The least that a body's memory could be noticed by; the figure.
+# The limit of the memory that a large body may use, above a small request's peak.
 memory_limit_kib=32768
 
-start_sink() { # sets sink_pid and sink_port; drops every body
+start_sink() { # starts a server that discards every body; sets sink_pid and sink_port
   cc -O2 -o "$work/sink" "$repository/bench/sink.c"
   "$work/sink" >"$work/sink.port" &
   sink_pid=$!
@@ -15,7 +15,8 @@ start_sink() { # sets sink_pid and sink_port; drops every body
   sink_port=$(cat "$work/sink.port")
 }
 
-# rounds_of TITLE REFERENCE TOOL…: `one_turn TOOL RESULTS` for each, in turns; one unmeasured before.
+# rounds_of TITLE REFERENCE TOOL…: runs `one_turn TOOL RESULTS` for each tool in every round, after one round that is not
+# measured.
 rounds_of() {
   local title=$1 reference=$2 results tool
   shift 2
@@ -23,7 +24,7 @@ rounds_of() {
   mkdir -p "$results" "$results-warm"
   local working=()
   for tool in "$@"; do
-    if one_turn "$tool" "$results-warm"; then working+=("$tool"); else say "left out: $tool, it does not work here"; fi
+    if one_turn "$tool" "$results-warm"; then working+=("$tool"); else say "skipped: $tool does not work here"; fi
   done
   for ((round = 1; round <= rounds; round++)); do
     say "$title, round $round of $rounds"
@@ -33,7 +34,7 @@ rounds_of() {
 }
 results_made=0
 
-# ratios DIR TITLE REFERENCE TOOL…: medians, as ratios to the reference's.
+# ratios DIR TITLE REFERENCE TOOL…: prints medians as ratios to the reference's.
 ratios() {
   local dir=$1 title=$2 reference=$3 tool
   shift 3
@@ -54,8 +55,8 @@ ratios() {
         for (i = 1; i <= count[t]; i++) { w[i] = wall[t, i]; c[i] = cpu[t, i] }
         W[t] = median(w, count[t]); C[t] = median(c, count[t]); low[t] = w[1]; high[t] = w[count[t]]
       }
-      printf "%s\nmedians of %d rounds; %s = 1.00 stands for %.2f s, of CPU %.2f s\n", title, count[reference], reference, W[reference], C[reference]
-      printf "  %-16s %10s %10s   %s\n", "", "wall", "CPU", "wall of all rounds"
+      printf "%s\nmedians of %d rounds; %s = 1.00 is %.2f s wall time and %.2f s CPU time\n", title, count[reference], reference, W[reference], C[reference]
+      printf "  %-16s %10s %10s   %s\n", "", "wall", "CPU", "wall, minimum–maximum"
       for (k = 1; k <= tools; k++) {
         t = order[k]
         printf "  %-16s %10s %10s   %s–%s\n", t, ratio(W[t], W[reference]), ratio(C[t], C[reference]), \
@@ -70,7 +71,7 @@ engine() {
   mkdir -p "$out"
 
   one_turn() { turn "$2/$1" "$1" get "$files" 16 "$base/small/f"; }
-  PATH=$work:$PATH rounds_of "Engine: $files GETs of 4 KiB, 16 at once" multi multi engine-bench
+  PATH=$work:$PATH rounds_of "Engine: $files GETs of 4 KiB, 16 concurrent" multi multi engine-bench
 
   one_turn() {
     rm -f "$out/large.bin"
@@ -95,11 +96,11 @@ memory() {
   start_sink
   truncate -s "${gib}G" "$disk/sparse.bin" "$sparse/sparse.bin"
   echo
-  echo "Engine: peak of memory above that of a small request (at most $((memory_limit_kib / 1024)) MiB)"
+  echo "Engine: peak memory above a small request's (limit: $((memory_limit_kib / 1024)) MiB)"
   peak=$(timeout "$((limit * 4))" engine-bench form "$disk/sparse.bin" "http://127.0.0.1:$sink_port/form" --memory 2>/dev/null) || peak=failed
-  printf '  %-58s %10s KiB\n' "a form with a file of $gib GiB, sent" "$peak"
+  printf '  %-58s %10s KiB\n' "upload of a form with a file of $gib GiB" "$peak"
   peak=$(timeout "$((limit * 4))" engine-bench stream "$base/sparse/sparse.bin" 1000 --memory 2>/dev/null) || peak=failed
-  printf '  %-58s %10s KiB\n' "a stream of $gib GiB, its reader resting 1 ms after each piece" "$peak"
+  printf '  %-58s %10s KiB\n' "stream of $gib GiB, its reader waits 1 ms after each piece" "$peak"
   rm -f "$disk/sparse.bin" "$sparse/sparse.bin"
   stop_ours "$sink_pid" sink
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# To be sourced by bench.sh: uploads through daemon and CLI. The servers are nginx, rclone, and Python's in the tests'
-# environment (scripts/install-dependencies.sh).
+# bench.sh sources this file. It measures uploads through daemon and CLI. The servers are nginx, rclone, and the Python servers
+# of the tests (scripts/install-dependencies.sh).
 
 peers_python=${TRANSFERD_TEST_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/transferd/peers}/bin/python
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -60,7 +60,7 @@ uploads() {
         start_daemon "${places[-1]}/state" --max-active 16 --max-per-origin 16
         turn "$2/$1" transferctl upload --recursive "$www/small" --root "$www/small" --to "$target" --protocol plain --wait
         ;;
-      rclone) # waits 10 ms between two requests to a WebDAV server, of which each file takes two
+      rclone) # waits 10 ms between requests to a WebDAV server; each file takes two requests
         turn "$2/$1" rclone --config /dev/null -q copy --transfers 16 --checkers 16 --no-traverse --no-check-dest \
           --size-only "$www/small" ":webdav,url='$target',vendor=other:"
         ;;
@@ -70,7 +70,7 @@ uploads() {
       return 1
     }
   }
-  rounds_of "$files files of 4 KiB, uploaded with PUT to $server, 16 at once" curl "$@"
+  rounds_of "$files files of 4 KiB, uploaded with PUT to $server, 16 concurrent" curl "$@"
   [[ ! $pid ]] || stop_ours "$pid" "serve webdav"
   rm -rf "$served"
 }
@@ -79,13 +79,13 @@ uploads() {
 
 s3() {
   local port pid room=$puts/s3 mib=$((large_mib / 2))
-  [[ -x $peers_python ]] || { say "left out: s3, $peers_python is not there"; return; }
+  [[ -x $peers_python ]] || { say "skipped: s3, $peers_python is missing"; return; }
   port=$(free_port)
   mkdir -p "$room/bucket"
   NANIO_ACCESS_KEY=bench NANIO_SECRET_KEY=bench-secret "$peers_python" -m nanio serve --host 127.0.0.1 --port "$port" \
     --data-dir "$room" --no-access-log </dev/null >"$work/nanio.log" 2>&1 &
   pid=$!
-  wait_for_port "$port" "$pid" || { say "left out: s3, nanio does not start: $(tail -1 "$work/nanio.log")"; return; }
+  wait_for_port "$port" "$pid" || { say "skipped: s3, nanio does not start: $(tail -1 "$work/nanio.log")"; return; }
   head -c "${mib}M" "$www/large.bin" >"$www/half.bin"
   export AWS_ACCESS_KEY_ID=bench AWS_SECRET_ACCESS_KEY=bench-secret AWS_DEFAULT_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true
   start_daemon "${places[-1]}/state"
@@ -111,10 +111,10 @@ s3() {
 
 # ---- tus, killed in the middle
 
-# Bytes are counted where they reach the server: by a relay before it.
+# A relay in front of the server counts the bytes.
 tus() {
   local port relay_port pid relay room=$puts/tus mib=$((large_mib / 2)) id sent
-  [[ -x $peers_python ]] || { say "left out: tus, $peers_python is not there"; return; }
+  [[ -x $peers_python ]] || { say "skipped: tus, $peers_python is missing"; return; }
   port=$(free_port)
   mkdir -p "$room"
   "$peers_python" -c '
@@ -128,7 +128,7 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")' 
   relay_port=$(free_port)
   python3 "$repository/bench/relay.py" "$relay_port" "$port" "$work/relay.count" </dev/null 2>/dev/null &
   relay=$!
-  wait_for_port "$port" "$pid" || { say "left out: tus, the server does not start: $(tail -1 "$work/tus.log")"; return; }
+  wait_for_port "$port" "$pid" || { say "skipped: tus, the server does not start: $(tail -1 "$work/tus.log")"; return; }
   wait_for_port "$relay_port" "$relay"
   head -c "${mib}M" "$www/large.bin" >"$www/half.bin"
   start_daemon "${places[-1]}/state"
@@ -140,18 +140,18 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")' 
   done
   kill -9 "$daemon"
   for _ in {1..100}; do kill -0 "$daemon" 2>/dev/null || break; sleep 0.05; done
-  say "killed when $sent of $((mib << 20)) bytes were at the server"
+  say "killed after $sent of $((mib << 20)) bytes reached the server"
   daemon=
   restart_daemon "${places[-1]}/state"
   timeout "$limit" transferctl wait "$id" >/dev/null || say "tus: the upload failed"
   sleep 0.3
   sent=$(cat "$work/relay.count")
   echo
-  echo "One file of $mib MiB by tus, the daemon killed with SIGKILL at 50 %"
+  echo "One file of $mib MiB with tus, the daemon killed with SIGKILL at 50 %"
   if find "$room" -type f -size "+$((mib - 1))M" -exec cmp -s {} "$www/half.bin" \; -print | grep -q .; then
-    printf '  bytes that reached the server beyond the file itself: %d (at most %d)\n' $((sent - (mib << 20))) $((8 << 20))
+    printf '  bytes that reached the server in addition to the file: %d (limit: %d)\n' $((sent - (mib << 20))) $((8 << 20))
   else
-    echo "  the file at the server differs"
+    echo "  the file on the server differs"
   fi
   stop_ours "$relay" relay.py
   stop_ours "$pid" tuspyserver

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
-# Compares transferd with other tools on this machine, now. Prints ratios: they hold for one run, not for the world.
+# Compares transferd with other tools on this machine. Prints ratios, which are valid for one run only.
 #
-#   scripts/bench.sh [SECTION…]                  all where none is named
+#   scripts/bench.sh [SECTION…]                  without a section: all
 #
-#   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone and a bare loop
+#   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone, a minimal C loop ("bare") and, for
+#                      small files, a C program that keeps the daemon's promises ("durable")
 #   idle               an idle daemon
-#   engine, memory     the library against bare libcurl (scripts/bench-engine.sh)
+#   engine, memory     the library against libcurl in C (scripts/bench-engine.sh)
 #   upload, uploads    one large PUT; many small ones, against curl and rclone (scripts/bench-uploads.sh)
-#   s3, tus            against rclone and the AWS CLI; killed at 50 %
+#   s3, tus            S3 against rclone and the AWS CLI; tus with a daemon that is killed at 50 %
 #
-#   BENCH_DIR=DIR      where files are downloaded to (a temporary directory below TMPDIR or /tmp)
-#   ROUNDS=5           rounds; in each every tool has one turn, medians are shown
+#   BENCH_DIR=DIR      the directory for downloaded files (default: a temporary directory below TMPDIR or /tmp)
+#   ROUNDS=5           number of rounds; each tool runs once in each round, and medians are shown
 #   LARGE_MIB=2048     size of the large file
-#   FILES=10000        how many small files of 4 KiB
-#   LIMIT=300          seconds that one turn may take
+#   FILES=10000        number of small files of 4 KiB
+#   LIMIT=300          time limit of one run of a tool, in seconds
 #
-# CPU is user + system time of all client processes; for transferd that is daemon and transferctl. transferd calls a
-# job completed only when fsync(2) has made file, name and job durable; its peers promise nothing of the kind. So a disk
-# table says as much about the disk: a second one is made in memory, on /dev/shm, where that has room.
+# CPU is user + system time of all client processes; for transferd these are daemon and transferctl. transferd completes a job
+# only when fsync(2) has made file, name and job durable; the other tools give no such guarantee. So a table for a disk depends
+# on the disk. A second table is made for memory, on /dev/shm, if there is enough space.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/nginx-here.sh
@@ -45,7 +46,7 @@ made=("$work")
 nginx_pid='' daemon=''
 cleanup() {
   stop_ours "$daemon" "$work"
-  # Servers of single sections, where one was left in the middle.
+  # The servers of a section that was interrupted.
   for pid in $(jobs -p); do kill "$pid" 2>/dev/null || true; done
   stop_ours "$nginx_pid" "$work"
   rm -rf "${made[@]}"
@@ -66,16 +67,17 @@ say "building (release) …"
 } >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 export PATH=$repository/.build/release:$PATH:/usr/sbin
 cc -O2 -o "$work/bare" bench/bare.c
+cc -O2 -o "$work/durable" bench/durable.c -lcurl -lsqlite3
 
 have() {
-  command -v "$1" >/dev/null || { say "left out: $1 is not installed"; return 1; }
+  command -v "$1" >/dev/null || { say "skipped: $1 is not installed"; return 1; }
 }
 peers=(curl)
 for peer in aria2c wget2 rclone; do
   if have "$peer"; then peers+=("$peer"); fi
 done
 
-# Served from memory where there is room, so that the disk is the client's alone.
+# The files are served from memory if there is enough space, so that only the client uses the disk.
 www=$work/www
 shm_mib=0
 if [[ -d /dev/shm && -w /dev/shm ]]; then
@@ -95,7 +97,7 @@ if [[ ${BENCH_DIR-} ]]; then
 else
   disk=$work/files
 fi
-# What is uploaded lands beside what is served; a sparse file, whose zeros nobody stores, on the disk.
+# Uploads are stored beside the served files. A sparse file, whose zeros take no space, is on the disk.
 puts=$www.put sparse=$work/sparse
 made+=("$puts")
 mkdir -p "$disk" "$www/small" "$puts/put" "$sparse"
@@ -105,7 +107,7 @@ if [[ $(file_system "$disk") != tmpfs ]]; then
     places+=("$(mktemp -d /dev/shm/transferd-bench.XXXXXX)")
     made+=("${places[1]}")
   else
-    say "no table for memory: /dev/shm or free memory has less than $need MiB"
+    say "skipped: the table for memory; /dev/shm or free memory has less than $need MiB"
   fi
 fi
 
@@ -122,7 +124,7 @@ serve_with_nginx "$work/nginx" "$www" \
    location /sparse/ { alias $sparse/; }"
 base=http://127.0.0.1:$nginx_port
 
-# ---- one turn
+# ---- one run of a tool
 
 export TRANSFERD_SOCKET=$work/transferd.sock
 start_daemon() { # STATE-DIR [FLAG…]
@@ -132,7 +134,7 @@ start_daemon() { # STATE-DIR [FLAG…]
   chmod 700 "$1"
   restart_daemon "$@"
 }
-restart_daemon() { # the same on a state that is there
+restart_daemon() { # the same, with the existing state
   local state=$1
   shift
   transferd --state-dir "$state" --socket "$TRANSFERD_SOCKET" "$@" </dev/null >/dev/null 2>"$work/transferd.log" &
@@ -146,12 +148,12 @@ restart_daemon() { # the same on a state that is there
   return 1
 }
 
-daemon_cpu() { # seconds: utime and stime of proc_pid_stat(5)
+daemon_cpu() { # seconds; utime and stime of proc_pid_stat(5)
   [[ $daemon ]] || { echo 0; return; }
   sed 's/^.*) //' "/proc/$daemon/stat" | awk -v hz="$(getconf CLK_TCK)" '{ print ($12 + $13) / hz }'
 }
 
-# turn FILE COMMAND…: appends "WALL CPU" to FILE, or says that it failed.
+# turn FILE COMMAND…: runs the command and appends "WALL CPU" to FILE, or reports that it failed.
 turn() {
   local into=$1 before after status=0 TIMEFORMAT='%R %U %S'
   shift
@@ -165,12 +167,12 @@ turn() {
   awk -v d="$(echo "$after $before" | awk '{ print $1 - $2 }')" '{ print $1, $2 + $3 + d }' "$work/time" >>"$into"
 }
 
-fresh() { # an empty directory; nobody shall pay for what another left dirty
+fresh() { # makes an empty directory; dirty pages of the previous tool must not slow down the next one
   rm -rf "$1"
   ready "$1"
 }
-# The same, and the many files that are there go at the end: a file system may look at each inode that was freed of late
-# before it takes one (ext4 without a journal does), which would make every turn slower than the one before.
+# The same, but existing files are deleted at the end of the section. A file system may check every recently freed inode before
+# it reuses one (ext4 without a journal does), which would make every run slower than the one before.
 fresh_beside() {
   [[ ! -e $1 ]] || mv "$1" "$(mktemp -d "${1%/*}/aside.XXXXXX")"
   ready "$1"
@@ -180,7 +182,7 @@ ready() {
   [[ $(file_system "$1") == tmpfs ]] || timeout 30 sync -f "$1" || true
 }
 
-# table DIR TITLE: every tool's medians as ratios to curl's and bare's, in the order of $tools.
+# table DIR TITLE: prints every tool's medians as ratios to curl's and bare's, in the order of $tools.
 table() {
   echo
   for tool in $tools; do
@@ -199,8 +201,8 @@ table() {
         for (i = 1; i <= count[t]; i++) { w[i] = wall[t, i]; c[i] = cpu[t, i] }
         W[t] = median(w, count[t]); C[t] = median(c, count[t]); low[t] = w[1]; high[t] = w[count[t]]
       }
-      printf "%s\nmedians of %d rounds; curl = 1.00 stands for %.2f s, of CPU %.2f s\n", title, count["curl"], W["curl"], C["curl"]
-      printf "  %-16s %10s %10s %10s %10s   %s\n", "", "wall/curl", "CPU/curl", "wall/bare", "CPU/bare", "wall of all rounds"
+      printf "%s\nmedians of %d rounds; curl = 1.00 is %.2f s wall time and %.2f s CPU time\n", title, count["curl"], W["curl"], C["curl"]
+      printf "  %-16s %10s %10s %10s %10s   %s\n", "", "wall/curl", "CPU/curl", "wall/bare", "CPU/bare", "wall, minimum–maximum"
       for (k = 1; k <= tools; k++) {
         t = order[k]
         printf "  %-16s %10s %10s %10s %10s   %s–%s\n", t, ratio(W[t], W["curl"]), ratio(C[t], C["curl"]), \
@@ -226,7 +228,7 @@ large_turn() { # TOOL DIR RESULTS
     rclone) turn "$3/$1" rclone --config /dev/null -q copyurl "$url" "$out" ;;
     bare) turn "$3/$1" bash -c "echo /large.bin '$out' | exec '$work/bare' $nginx_port" ;;
   esac
-  [[ $(stat -c %s "$out") == $((large_mib << 20)) ]] || { say "  $1: the file has a wrong size"; return 1; }
+  [[ $(stat -c %s "$out") == $((large_mib << 20)) ]] || { say "  $1: the file has the wrong size"; return 1; }
 }
 
 large() { # DIR
@@ -235,9 +237,9 @@ large() { # DIR
   tools="transferd curl ${peers[*]:1} bare"
   [[ $(file_system "$place") == tmpfs ]] || tools=${tools/curl/curl curl+fsync}
   start_daemon "$place/state"
-  for tool in $tools; do # once unmeasured: fills caches, and shows who brings the right bytes
+  for tool in $tools; do # not measured: fills caches, and shows which tools deliver the right bytes
     if ! large_turn "$tool" "$place/out" "$results-warm" || ! cmp -s "$place/out/large.bin" "$www/large.bin"; then
-      say "left out: $tool, it does not work here"
+      say "skipped: $tool does not work here"
       tools=$(echo " $tools " | sed "s/ ${tool/+/\\+} / /")
     fi
   done
@@ -262,6 +264,11 @@ small_turn() { # TOOL N DIR RESULTS
     aria2c) turn "$4" aria2c --no-conf -q --file-allocation=none -j "$2" -x1 -s1 -d "$3" -i "$work/urls" ;;
     wget2) turn "$4" wget2 --no-config -q --max-threads="$2" -P "$3" -i "$work/urls" ;;
     bare) turn "$4" bash -c "exec '$work/bare' $nginx_port <'$work/bare-${3//\//_}'" ;;
+    durable)
+      rm -f "${3%/*}"/durable.db*
+      "$work/durable" "${3%/*}/durable.db" add "$files"
+      turn "$4" "$work/durable" "${3%/*}/durable.db" "$3" "$files" "$2" "$base/small/f"
+      ;;
   esac
   [[ $(find "$3" -type f -size -5k -size +3k -printf x | wc -c) == "$files" ]] || { say "  $1: files are missing"; return 1; }
 }
@@ -269,23 +276,23 @@ small_turn() { # TOOL N DIR RESULTS
 small() { # DIR
   local place=$1 results=$work/results-small-$2 tool n best took out=$1/out
   declare -A parallel=() width=(
-    [transferd]="16 64 256" [curl]="16 64 256" [wget2]="8 16 64" [aria2c]="16 64" [bare]="1")
+    [transferd]="16 64 256" [curl]="16 64 256" [wget2]="8 16 64" [aria2c]="16 64" [durable]="16 64 256" [bare]="1")
   mkdir -p "$results" "$results-trial"
   find "$www/small" -type f -printf "$base/small/%f\n" | sort >"$work/urls"
   sed -E "s#.*/(.*)#url=\"$base/small/\1\"\noutput=\"$out/\1\"#" "$work/urls" >"$work/curl-${out//\//_}"
   sed -E "s#.*/(.*)#/small/\1 $out/\1#" "$work/urls" >"$work/bare-${out//\//_}"
   tools=
-  for tool in transferd curl wget2 aria2c bare; do
-    [[ " transferd bare ${peers[*]} " == *" $tool "* ]] || continue
+  for tool in transferd curl wget2 aria2c durable bare; do
+    [[ " transferd durable bare ${peers[*]} " == *" $tool "* ]] || continue
     best=
-    for n in ${width[$tool]}; do # the best parallelism, found once; the caches are warm afterwards
+    for n in ${width[$tool]}; do # find the best parallelism once; the caches are warm afterwards
       if small_turn "$tool" "$n" "$out" "$results-trial/$tool-$n" && diff -rq "$out" "$www/small" >/dev/null; then
         took=$(cut -d ' ' -f 1 "$results-trial/$tool-$n")
-        say "  $tool with $n at once: $took s"
+        say "  $tool with $n concurrent: $took s"
         if [[ ! $best ]] || awk "BEGIN { exit !($took < $best) }"; then best=$took parallel[$tool]=$n; fi
       fi
     done
-    if [[ $best ]]; then tools+="$tool "; else say "left out: $tool, it does not work here"; fi
+    if [[ $best ]]; then tools+="$tool "; else say "skipped: $tool does not work here"; fi
   done
   for ((round = 1; round <= rounds; round++)); do
     say "small, $(file_system "$place"), round $round of $rounds"
@@ -293,19 +300,19 @@ small() { # DIR
   done
   rm -rf "$out" "$place"/aside.*
   table "$results" "$files files of 4 KiB, downloaded to $(file_system "$place")"
-  printf '  at once:'
+  printf '  concurrent:'
   for tool in $tools; do printf ' %s %s' "$tool" "${parallel[$tool]}"; done
   echo
 }
 
 # ---- (c) an idle daemon
 
-switches() { # THREAD COUNT of voluntary ones so far
+switches() { # THREAD COUNT: the voluntary context switches so far
   awk '/^Pid:/ { pid = $2 } /^voluntary_ctxt_switches/ { print pid, $2 }' /proc/"$daemon"/task/*/status 2>/dev/null
 }
 idle_line() { # WHAT
   local before after
-  sleep 15 # rates are worked out for ten seconds after the last byte
+  sleep 15 # the daemon calculates rates for ten seconds after the last byte
   before=$(switches)
   sleep 10
   after=$(switches)
@@ -331,7 +338,7 @@ idle() { # DIR
   rm -rf "$1/out"
 }
 
-echo "transferd $(transferctl version 2>/dev/null | head -1 | awk '{ print $NF }'), $(nproc) cores shared by clients and server; other load counts: see the spread"
+echo "transferd $(transferctl version 2>/dev/null | head -1 | awk '{ print $NF }'), $(nproc) cores shared by clients and server; other load affects the results: see minimum and maximum"
 for peer in "${peers[@]}"; do "$peer" --version | head -1 | awk '{ print "  " $1, $2, $3 }'; done
 for i in "${!places[@]}"; do
   if wants large; then large "${places[i]}" "$i"; fi

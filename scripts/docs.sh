@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Checks the engine's documentation and makes it: every public symbol has a comment, and DocC has nothing to complain of.
+# Checks and builds the engine's documentation: every public symbol has a comment, and DocC reports no warning.
 #
-#   scripts/docs.sh [check]      check: the comments alone
+#   scripts/docs.sh [check]      check: only the comments
 #
-# What is made lies in .build/docs/TransferEngine.doccarchive.
+# The result is in .build/docs/TransferEngine.doccarchive.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,11 +18,10 @@ bin=$(swift build --show-bin-path)
 tools=$(dirname "$(readlink -f "$(command -v swift)")")
 tool() { if [[ -x $tools/$1 ]]; then echo "$tools/$1"; else echo "$1"; fi; }
 
-# The C modules that the engine's module imports: ours, and those of its dependencies.
+# The C modules that the engine's module imports: its own, and those of its dependencies.
 maps=()
 while IFS= read -r map; do maps+=(-Xcc "-fmodule-map-file=$map"); done < <(
   find "$bin" -maxdepth 2 -path '*.build/module.modulemap'
-  find .build/checkouts/swift-crypto -name module.modulemap -path '*/include/*'
 )
 graphs=$(mktemp -d "${TMPDIR:-/tmp}/symbols.XXXXXX")
 trap 'rm -rf "$graphs"' EXIT
@@ -36,14 +35,14 @@ import glob, json, sys
 bare = set()
 for path in glob.glob(sys.argv[1] + "/*.symbols.json"):
     for symbol in json.load(open(path))["symbols"]:
-        # What has no place was not written: initialisers that the compiler makes of raw values, for example.
+        # A symbol without a location is synthesized, such as the initializer of a raw value.
         if symbol.get("docComment", {}).get("lines") or "location" not in symbol:
             continue
         place = symbol["location"]
         file = place["uri"].split("/Sources/", 1)[-1]
         bare.add((file, place["position"]["line"] + 1, ".".join(symbol["pathComponents"])))
 for file, line, name in sorted(bare):
-    print(f"Sources/{file}:{line}: {name} is public and says nothing of itself", file=sys.stderr)
+    print(f"Sources/{file}:{line}: {name} is public and has no documentation comment", file=sys.stderr)
 sys.exit(1 if bare else 0)
 PYTHON
 

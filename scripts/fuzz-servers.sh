@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Lets servers answer the daemon at random, 1,000 conversations by HTTP, FTP, tus and S3, and prints the seed that decides
-# every answer.
+# Runs the daemon against servers with random responses: 1,000 conversations with HTTP, FTP, tus and S3. Prints the seed of
+# all responses.
 #
-#   SEED=5             a seed that was printed
-#   CONVERSATIONS=1000
-#   FIRST=0            the number of the first one: a finding says which it was
+#   SEED=5             a seed that a run printed, to repeat that run
+#   CONVERSATIONS=1000 how many conversations
+#   FIRST=0            the number of the first conversation; a finding names its number
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

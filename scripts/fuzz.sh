@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Runs libFuzzer on the parsers, one case after the other, under the address sanitizer. Any finding fails it.
+# Runs libFuzzer on the parsers, one case after the other, under the address sanitizer. Fails if there is a finding.
 #
 #   scripts/fuzz.sh [--build | --merge]
 #   FUZZ_SECONDS=60        for each case
 #   FUZZ_CASE="url xml"    only these; `--list` prints all
 #   FUZZ_ARGUMENTS=…       more arguments for libFuzzer
 #
-# The build is of its own, in .build-fuzz, and so is what the fuzzer learns: .build-fuzz/corpora/CASE. What a crash was
-# found with stands in .build-fuzz/findings. The corpora in the repo are read only; --merge adds to them what .build-fuzz/corpora
-# reaches and they do not: look at the files before you commit them.
+# The build has its own directory, .build-fuzz. New inputs of the fuzzer go to .build-fuzz/corpora/CASE, and inputs of findings
+# to .build-fuzz/findings. The corpora in the repository are only read. --merge adds to them the inputs of
+# .build-fuzz/corpora that reach new code: review these files before you commit them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ corpora=$PWD/Tests/FuzzTests/Corpora
 toolchain=$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")
 runtime=$toolchain/lib/swift/clang/lib/linux/libclang_rt.fuzzer_no_main-$(uname -m).a
 if [[ ! -f $runtime ]]; then
-  echo "cannot fuzz: this Swift toolchain has no libFuzzer ($runtime); the ones of swift.org do" >&2
+  echo "cannot fuzz: this Swift toolchain has no libFuzzer ($runtime); install one from swift.org" >&2
   exit 1
 fi
 
@@ -29,9 +29,9 @@ case ${1-} in
   --list) exec "$fuzzer" --list ;;
 esac
 
-# Swift's metadata looks like leaks.
+# The leak detector mistakes Swift's metadata for leaks.
 export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS-}
-# The runtime's backtraces take long, and read memory that the sanitizer forbids.
+# The runtime's backtraces are slow and read memory that the sanitizer forbids.
 export SWIFT_BACKTRACE=enable=no
 mkdir -p "$scratch/findings"
 failed=()
@@ -56,7 +56,7 @@ if ((${#failed[@]})); then
       echo "to replay: ASAN_OPTIONS=detect_leaks=0 SWIFT_BACKTRACE=enable=no $fuzzer $name $file" >&2
     done
   done
-  echo "copy the file to Tests/FuzzTests/Corpora/CASE/ with a name that says what it is; the tests replay it there" >&2
+  echo "copy the file to Tests/FuzzTests/Corpora/CASE/ under a name that describes it; the tests replay it there" >&2
   exit 1
 fi
 echo "== no findings"

@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
-# install-dependencies.sh build|test|bench: installs with apt-get what is missing. Does nothing where nothing is.
+# install-dependencies.sh build|demo|test|bench: installs missing packages with apt-get. Does nothing if none is missing.
 set -euo pipefail
 
 usage() {
-  echo "usage: ${0##*/} build|test|bench" >&2
+  echo "usage: ${0##*/} build|demo|test|bench" >&2
   exit 64
 }
 
-# Each word: packages of which any one will do; the first is installed.
-build="libcurl4-openssl-dev zlib1g-dev libbrotli-dev libzstd-dev libsqlite3-dev pkg-config|pkgconf"
-test="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras openssl curl strace systemd nftables python3|python3-minimal tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
+# Each word lists alternative packages. If none of them is installed, the first one is.
+build="libcurl4-openssl-dev libssl-dev zlib1g-dev libbrotli-dev libzstd-dev libsqlite3-dev pkg-config|pkgconf binutils"
+demo="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras curl python3|python3-minimal"
+test="$demo openssl strace systemd nftables tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
 bench="$test aria2 wget2 rclone awscli gcc libc6-dev"
 mode=${1-}
 case $mode in
   build) wanted=$build ;;
+  demo) wanted=$demo ;;
   test) wanted=$test ;;
   bench) wanted=$bench ;;
   *) usage ;;
@@ -25,7 +27,7 @@ if ! command -v swift >/dev/null; then
 fi
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "not a Debian system: see to it that these are installed: $wanted" >&2
+  echo "not a Debian system: make sure that these are installed: $wanted" >&2
   exit 0
 fi
 
@@ -45,10 +47,10 @@ for choice in $wanted; do
   done
   [[ $found ]] || missing+=("${names[0]}")
 done
-# The servers of the upload tests are Python packages in an environment of their own, outside the checkout so that all
-# checkouts share it. The stamp says which list it was made from.
+# The servers of the upload tests are Python packages in a virtual environment. It is outside the checkout, so that all
+# checkouts share it. The stamp is a copy of the list from which it was made.
 install_peers() {
-  [[ $mode != build ]] || return 0
+  [[ $mode == test || $mode == bench ]] || return 0
   local list peers stamp
   list=$(dirname "$0")/test-peers.txt
   peers=${TRANSFERD_TEST_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/transferd/peers}
@@ -56,7 +58,7 @@ install_peers() {
   ! cmp -s "$list" "$stamp" || return 0
   echo "installing the tests' servers into $peers …" >&2
   if ! python3 -m venv "$peers" || ! "$peers/bin/python" -m pip install --quiet --upgrade -r "$list"; then
-    echo "cannot install the tests' servers: python3 -m venv and pip are needed, and a package index" >&2
+    echo "cannot install the tests' servers: check python3 -m venv, pip and the package index" >&2
     exit 1
   fi
   cp "$list" "$stamp"
@@ -72,17 +74,17 @@ if ((EUID == 0)); then
 elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [[ -t 0 ]]; }; then
   as_root=(sudo env)
 else
-  echo "cannot install what is missing: not root, and sudo is not possible. As root:" >&2
+  echo "cannot install the missing packages: not root, and sudo does not work; run as root:" >&2
   echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
   exit 1
 fi
 if ! command -v apt-get >/dev/null; then
-  echo "cannot install what is missing, for there is no apt-get: ${missing[*]}" >&2
+  echo "cannot install the missing packages: apt-get is not on PATH; install them by hand: ${missing[*]}" >&2
   exit 1
 fi
 
-# nginx and sshd are started at once by their packages, and at every boot. The tests want the programs only: forbid the start
-# while apt works (Debian policy 9.3.3), and take them out of the boot below. A policy that is there already stays.
+# The packages of nginx and sshd start them at once and at every boot. The tests need only the programs: forbid the start
+# while apt runs (Debian policy 9.3.3), and disable the services below. An existing policy stays.
 policy=/usr/sbin/policy-rc.d
 has_policy=
 services=()
@@ -105,7 +107,7 @@ log=$(mktemp)
 trap 'forget_policy; rm -f "$log"' EXIT
 
 echo "installing ${missing[*]} …" >&2
-# A stale list of one source is no reason to stop: the install says what really is not there.
+# One source that cannot be updated is not fatal: the install reports packages that are really missing.
 apt update || true
 if ! apt install -y --no-install-recommends "${missing[@]}"; then
   cat "$log" >&2

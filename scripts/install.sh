@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install.sh BIN DESTDIR PREFIX: copies the release programs and what belongs to them.
+# install.sh BIN DESTDIR PREFIX: installs the release programs, completions, units and the configuration sample.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=$1 root=$2 prefix=$3
@@ -27,7 +27,7 @@ completion fish "$prefix/share/fish/vendor_completions.d/transferctl.fish"
 put 644 packaging/transferd.sysusers "$prefix/lib/sysusers.d/transferd.conf"
 put 644 packaging/transferd.yaml "$prefix/share/doc/transferd/transferd.yaml"
 
-# packaging/system/transferd.service and packaging/user/transferd.service; they name /usr/bin/transferd.
+# The units name /usr/local/bin/transferd; PREFIX replaces /usr/local.
 for scope in system user; do
   for unit in packaging/"$scope"/*; do
     [[ -f $unit ]] || continue

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Finds arithmetic that a number from outside could stop the program with.
+"""Finds arithmetic that could stop the program because of a number from outside.
 
-Swift's integer operators, conversions and ranges trap where a result does not fit. Values that a wire, a file, the
-database or a client brings must therefore go through `CheckedNumber` (Sources/WireValues), whose results are optional.
-This script knows such values by their names (NAMES below): it reports every operator, conversion and range that one of
-them takes part in, except
+Swift's integer operators, conversions and ranges trap if a result does not fit. So values from a wire, a file, the
+database or a client must go through `CheckedNumber` (Sources/WireValues), whose results are optional. This script
+recognizes such values by their names (NAMES below). It reports every operator, conversion and range that uses one of
+them, except
 
 - on a line that uses `CheckedNumber`, `saturatingSum` or `checkedSum`,
-- on a line that ends in a mark with its reason, or follows one that is nothing but the mark:
+- on a line that ends in a mark with its reason, or that follows a line with only a mark:
                                                     let rest = size - offset  // checked: 0 ≤ offset ≤ size
-- in a file with a mark of its own, for parsers whose positions are indices of an array in memory:
+- in a file with a mark for the whole file, for parsers whose positions are indices of an array in memory:
                                                     // checked file: positions are indices of `bytes`
 
-A mark needs a reason. Use:
+A mark needs a reason. Usage:
 
-    lint-numbers.py [FILE or DIRECTORY]...    default: Sources; exits 1 where something is found
+    lint-numbers.py [FILE or DIRECTORY]...    default: Sources; exit status 1 if something is found
     lint-numbers.py --self-test               checks that the rules find what they must, and nothing else
 """
 
@@ -22,7 +22,7 @@ import pathlib
 import re
 import sys
 
-# The last part of a name: `course.total` and `total` are the same here.
+# The last part of a name: `progress.total` and `total` are the same here.
 NAMES = """
   acknowledged attempt attemptNumber bytesDone bytesOnDisk bytesPerSecond bytesReceived bytesSent bytesTotal chunk
   completed contentLength crashes decoded encoded end expires fence first last length limitRate
@@ -32,9 +32,9 @@ NAMES = """
 """.split()
 
 NAME = r"(?:" + "|".join(NAMES) + r")\b(?!\s*\()"
-# A path of members that ends in one of the names, and is no label of an argument.
+# A path of members that ends in one of the names and is not an argument label.
 OPERAND = r"(?:[A-Za-z_$][\w$]*[?!]?\.)*" + NAME + r"(?![?!]?\.)(?!:)[?!]?"
-# Narrower than 64 bits, or without a sign. A signed number of 64 bits fits `Int`, `Int64` and `off_t` on all our machines.
+# Narrower than 64 bits, or unsigned. A signed 64-bit number fits `Int`, `Int64` and `off_t` on all supported machines.
 NARROW = r"(?:Int8|Int16|Int32|UInt|UInt8|UInt16|UInt32|UInt64)"
 NUMBER = r"(?:Int|Int64|off_t|time_t|" + NARROW[3:]
 # Names of values that are often a Double.
@@ -43,7 +43,7 @@ FLOATING = r"(?:[A-Za-z_$][\w$]*[?!]?\.)*(?:interval|milliseconds|most|rate|seco
 RULES = [
     ("an operator that traps on overflow", re.compile(r"(?<![\w.])" + OPERAND + r"\)*\s[-+*]\s(?!\")|[\w)\]]\s[-+*]\s(?:\w+\()*" + OPERAND)),
     ("an assignment that traps on overflow", re.compile(OPERAND + r"\s[-+*]=\s|\s[-+*]=\s(?:\w+\()*" + OPERAND)),
-    ("a division by what may be 0", re.compile(r"\s[/%]=?\s" + OPERAND)),
+    ("a division by a value that may be 0", re.compile(r"\s[/%]=?\s" + OPERAND)),
     ("a negation that traps", re.compile(r"(?:^|[\s(,:])-" + OPERAND)),
     ("a conversion that traps", re.compile(r"(?<![\w.])" + NARROW + r"\(" + OPERAND + r"\)")),
     (
@@ -51,9 +51,9 @@ RULES = [
         re.compile(
             r"(?<![\w.])" + NUMBER + r"\((?!exactly:)(?:" + FLOATING + r"\b|[^:]*(?:\.rounded\(|Double\(|inSeconds|timeInterval))"),
     ),
-    ("a range that traps where its ends are reversed", re.compile(OPERAND + r"\s?\.\.[.<]\s?[\w(]|[\w)]\s?\.\.[.<]\s?" + OPERAND)),
+    ("a range that traps if its ends are reversed", re.compile(OPERAND + r"\s?\.\.[.<]\s?[\w(]|[\w)]\s?\.\.[.<]\s?" + OPERAND)),
     ("a count that traps below 0", re.compile(r"\.(?:prefix|suffix|dropFirst|dropLast|removeFirst|removeLast)\(" + OPERAND + r"\)|\bcount: " + OPERAND + r"\s*\)")),
-    ("keys that trap where two are equal", re.compile(r"uniqueKeysWithValues")),
+    ("keys that trap if two are equal", re.compile(r"uniqueKeysWithValues")),
 ]
 
 SAFE = re.compile(r"CheckedNumber\(|saturatingSum\(|checkedSum|ReportingOverflow\(")
@@ -63,9 +63,9 @@ SHORTEST_REASON = 8
 
 
 def code(text):
-    """The text without comments and the words of string literals; what is interpolated into them stays."""
+    """The text without comments and without the text of string literals; their interpolations stay."""
     out, i, stack = [], 0, []
-    # The stack holds the ends of open literals and, for interpolations, how many parentheses are open.
+    # The stack holds the terminators of open literals and, for interpolations, the number of open parentheses.
     while i < len(text):
         inside = stack and isinstance(stack[-1], str)
         if inside:
@@ -109,7 +109,7 @@ def code(text):
 
 
 def findings(text):
-    """Line numbers and what is wrong there."""
+    """Line numbers and the problem on each line."""
     found = []
     whole = FILE_MARK.search(text)
     if whole and len(whole[1].strip()) >= SHORTEST_REASON:
@@ -207,7 +207,7 @@ def main(arguments):
             shown = file.relative_to(root) if file.is_relative_to(root) else file
             print(f"{shown}:{number}: {what}: {lines[number - 1].strip()}")
     if count:
-        print(f"{count} found. Use CheckedNumber, or end the line in `// checked: REASON` where the bounds are proven.")
+        print(f"{count} found. Use CheckedNumber, or end the line in `// checked: REASON` if the bounds are proven.")
     return 1 if count else 0
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# make-database-fixture.sh: stores a database of the present schema in Tests/Fixtures/databases/version-N, with jobs in
-# every state. Run it on the release before a migration is added: what it wrote must open for ever (MigrationTests).
+# make-database-fixture.sh: stores a database of the current schema in Tests/Fixtures/databases/version-N, with jobs in
+# every state. Run it on the release before you add a migration. Every later release must open this database
+# (MigrationTests).
 #
 #   transferd.db      closed cleanly
-#   transferd.db-wal  what a daemon that was killed then left behind: job "interrupted" is running
-#   jobs.jsonl        what `transferctl status` said before that
+#   transferd.db-wal  the log of a daemon that was killed later: the job "interrupted" is running
+#   jobs.jsonl        the output of `transferctl status` before that
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +13,7 @@ bin=${TRANSFERD_BIN_DIR:-.build/debug}
 version=$(sed -n 's/.*static let version: Int32 = //p' Sources/Store/Migrations.swift)
 target=Tests/Fixtures/databases/version-$version
 if [[ -e $target ]]; then
-  echo "cannot write $target: it exists, and a fixture never changes" >&2
+  echo "cannot write $target: it exists, and a fixture never changes; add a migration first" >&2
   exit 1
 fi
 
@@ -27,7 +28,7 @@ end() {
 }
 trap end EXIT
 
-# Answers /done with ten bytes and /hang never.
+# A server that responds to /done with ten bytes and never responds to /hang.
 python3 - "$work/port" <<'PYTHON' &
 import socketserver, sys, time
 class Handler(socketserver.StreamRequestHandler):
@@ -81,15 +82,22 @@ ctl status --format jsonl >"$work/jobs.jsonl"
 cd - >/dev/null
 stop
 
-mkdir -p "$target"
-cp "$work/jobs.jsonl" "$work/state/transferd.db" "$target"
 start
 ctl resume 7 2>/dev/null
 until ctl status 7 --format json | grep -q '"running"'; do sleep 0.05; done
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || true
 daemon=
-cp "$work/state/transferd.db-wal" "$target"
-# The log belongs to this file: nothing of it was brought there meanwhile.
-cmp "$work/state/transferd.db" "$target/transferd.db"
+# The database file without its log is what the clean end left. All changes of the second daemon are in the log.
+mkdir -p "$target"
+cp "$work/jobs.jsonl" "$work/state/transferd.db" "$work/state/transferd.db-wal" "$target"
+python3 - "$work/state/transferd.db" <<'PYTHON'
+import shutil, sqlite3, sys
+alone = sys.argv[1] + ".alone"
+shutil.copy(sys.argv[1], alone)
+database = sqlite3.connect(alone)
+assert database.execute("SELECT value FROM meta WHERE name = 'closed'").fetchone() == ("1",), "it was not closed"
+assert database.execute("SELECT state FROM job WHERE id = 7").fetchone() == ("paused",), "the log was checkpointed"
+PYTHON
+chmod 644 "$target"/*
 ls -l "$target"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# To be sourced: an nginx of our own on a free port of 127.0.0.1, in one process, stopped by its pid.
+# Source this file. It runs nginx as one process on a free port of 127.0.0.1 and stops it by its pid.
 
 # serve_with_nginx DIR ROOT HTTP-DIRECTIVES SERVER-DIRECTIVES: sets nginx_pid and nginx_port.
-# DIR takes its configuration, logs and temporary files.
+# DIR is for its configuration, logs and temporary files.
 serve_with_nginx() {
   local dir=$1 root=$2 http=$3 server=$4 nginx _
   nginx=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v nginx)
@@ -42,7 +42,7 @@ CONF
   return 1
 }
 
-# stop_ours PID WORD: ends a process if its command line still has WORD in it, and waits until it has ended.
+# stop_ours PID WORD: ends a process if its command line still contains WORD, and waits until it has ended.
 stop_ours() {
   local pid=${1-} _
   [[ $pid ]] && grep -qsF -- "$2" "/proc/$pid/cmdline" || return 0

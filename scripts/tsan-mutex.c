@@ -1,10 +1,10 @@
-/* Shows the thread sanitizer what Synchronization.Mutex does where two threads meet: preloaded by `make tsan`.
+/* Tells the thread sanitizer about contended locks of Synchronization.Mutex. `make tsan` preloads this library.
 
-   The quick half of a Mutex (nobody else wants it) is compiled into its user, and the sanitizer sees its atomic. The slow
-   half is in libswiftSynchronization.so, which is not instrumented, and asks the kernel (FUTEX_LOCK_PI, futex(2)): the
-   sanitizer does not see that one thread let go before the other went on, and calls every contended Mutex a race. These
-   wrappers tell it, and hide nothing else. The names are those of `_MutexHandle._lockSlow(_:)`, `._unlockSlow()` and
-   `._tryLockSlow()`; where another Swift has other names they are never called. */
+   The fast path of a Mutex (no contention) is compiled into the caller, and the sanitizer sees its atomic operation. The slow
+   path is in libswiftSynchronization.so, which is not instrumented, and calls the kernel (FUTEX_LOCK_PI, futex(2)). The
+   sanitizer does not see that one thread unlocked before the other continued, and reports a race for every contended Mutex.
+   These wrappers report lock and unlock to it, and hide nothing else. The symbols are `_MutexHandle._lockSlow(_:)`,
+   `._unlockSlow()` and `._tryLockSlow()`. If another Swift release has other names, the wrappers are never called. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>

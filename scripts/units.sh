@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# units.sh [BIN]: runs the two systemd units under a real systemd, in a container that sees this machine's files through an
-# overlay in memory and has no network. Checks what `systemd-analyze` cannot: that the programs work with everything the
-# units forbid, and that two members of the group are kept apart.
+# units.sh [BIN]: runs the two systemd units under a real systemd, in a container without a network. The container sees this
+# machine's files through an overlay in memory. The script checks what `systemd-analyze` cannot: that the programs work under
+# the units' restrictions, and that two members of the group are separated.
 #
-# Needs root and systemd-container. BIN has the programs (.build/release). Ends with 77 where it cannot run.
+# Needs root and systemd-container. BIN is the directory of the programs (.build/release). Exits with 77 if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=${1:-.build/release}
@@ -12,9 +12,9 @@ unable() {
   echo "cannot run the units: $1" >&2
   exit 77
 }
-((EUID == 0)) || unable "not root"
-command -v systemd-nspawn >/dev/null || unable "systemd-nspawn is missing; apt-get install systemd-container"
-[[ -x $bin/transferd && -x $bin/transferctl ]] || unable "no programs in $bin; make release"
+((EUID == 0)) || unable "not root; run it as root"
+command -v systemd-nspawn >/dev/null || unable "systemd-nspawn is missing; run apt-get install systemd-container"
+[[ -x $bin/transferd && -x $bin/transferctl ]] || unable "no programs in $bin; run make release"
 
 work=$(mktemp -d)
 root=$work/root
@@ -49,7 +49,7 @@ SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 timeout 300 systemd-nspawn --quiet --director
   --register=no --keep-unit --private-network --boot </dev/null >"$work/boot.log" 2>&1 || true
 if [[ ! -s $root/srv/units.status ]]; then
   tail -n 30 "$work/boot.log" >&2
-  echo "the container did not come to the tests" >&2
+  echo "cannot run the units: the container ended before the checks; its last output is above" >&2
   exit 1
 fi
 cat "$root/srv/units.log"

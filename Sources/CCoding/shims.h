@@ -1,4 +1,4 @@
-// Decoders of HTTP's content codings: zlib, brotli, zstd; and what their macros hide from Swift.
+// Decoders for HTTP content codings: zlib, brotli, zstd. Swift cannot import inflateInit2, which is a macro.
 #pragma once
 
 #include <brotli/decode.h>

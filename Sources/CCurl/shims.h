@@ -1,5 +1,5 @@
-// libcurl for Swift: the variadic calls of <curl/curl.h>, one typed inline function for each kind of argument.
-// Swift cannot import variadic C functions, and cannot see the types that libcurl's macros check.
+// libcurl for Swift: one typed inline function for each argument type of the variadic calls in <curl/curl.h>. Swift cannot
+// import variadic C functions, and does not see the types that libcurl's macros check.
 #pragma once
 
 #include <curl/curl.h>
@@ -24,7 +24,7 @@ static inline CURLcode transfer_setopt_list(CURL *handle, CURLoption option, str
   return curl_easy_setopt(handle, option, value);
 }
 
-// libcurl copies the bytes.
+// libcurl copies the bytes (CURL_BLOB_COPY).
 static inline CURLcode transfer_setopt_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
   return curl_easy_setopt(handle, option, &blob);
@@ -94,7 +94,7 @@ static inline CURLMcode transfer_multi_setopt_long(CURLM *multi, CURLMoption opt
   return curl_multi_setopt(multi, option, value);
 }
 
-// Macros that Swift does not import as values of the right type.
+// Macros that Swift does not import with the right type.
 static const size_t TRANSFER_WRITEFUNC_PAUSE = CURL_WRITEFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_PAUSE = CURL_READFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_ABORT = CURL_READFUNC_ABORT;
@@ -108,14 +108,14 @@ static const long TRANSFER_AUTH_BASIC = CURLAUTH_BASIC;
 static const long TRANSFER_AUTH_DIGEST = CURLAUTH_DIGEST;
 static const long TRANSFER_PIPE_MULTIPLEX = CURLPIPE_MULTIPLEX;
 
-// CURLE_TOO_LARGE is newer than the floor of 7.88.
+// CURLE_TOO_LARGE is newer than libcurl 7.88, the oldest supported version.
 static const unsigned TRANSFER_TOO_LARGE_CODE = 100;
-// CURLE_ECH_REQUIRED came with 8.8.
+// CURLE_ECH_REQUIRED was added in 8.8.
 static const unsigned TRANSFER_ECH_REQUIRED_CODE = 101;
-// CURLINFO_QUEUE_TIME_T came with 8.6; an older libcurl answers CURLE_UNKNOWN_OPTION.
+// CURLINFO_QUEUE_TIME_T was added in 8.6; an older libcurl returns CURLE_UNKNOWN_OPTION.
 static const unsigned TRANSFER_INFO_QUEUE_TIME = CURLINFO_OFF_T + 65;
 
-// The OpenSSL session of the transfer's connection, while it has one; NULL with any other TLS library.
+// The OpenSSL object (SSL *) of the transfer's connection; NULL without a connection or with another TLS library.
 static inline void *transfer_openssl_session(CURL *handle) {
   struct curl_tlssessioninfo *session = NULL;
   if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL) return NULL;

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// What a process raises itself when it cannot go on: traps of Swift and of the compiler (SIGILL, SIGTRAP), memory (SIGSEGV,
-// SIGBUS), arithmetic of C (SIGFPE), abort(3).
+// Signals that a process raises itself on a fatal error: Swift and compiler traps (SIGILL, SIGTRAP), memory errors
+// (SIGSEGV, SIGBUS), C arithmetic (SIGFPE), abort(3).
 static const int fatal_signals[] = {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV};
 enum { FATAL_COUNT = sizeof fatal_signals / sizeof *fatal_signals };
 
@@ -49,11 +49,12 @@ int linux_crash_mark_clear(int descriptor) {
   return fdatasync(descriptor);
 }
 
-// sigaction(2), "The siginfo_t argument": codes above 0 come from the kernel, those up to 0 from a process, which si_pid names.
+// Whether this process raised the signal. sigaction(2), "The siginfo_t argument": the kernel uses codes above 0; codes up
+// to 0 come from the process in si_pid.
 static int is_own(const siginfo_t *info) {
-  // Between fork(2) and execve(2) a child has this handler and this descriptor, but is no run of its own.
+  // Between fork(2) and execve(2) a child process has this handler and this descriptor; its signals do not count.
   if (getpid() != atomic_load(&crash.owner)) return 0;
-  // Memory of the machine that went bad is no fault of the program.
+  // Defective hardware memory is not a program error.
   if (info->si_signo == SIGBUS && (info->si_code == BUS_MCEERR_AR || info->si_code == BUS_MCEERR_AO)) return 0;
   if (info->si_code > 0) return 1;
   return (info->si_code == SI_USER || info->si_code == SI_TKILL || info->si_code == SI_QUEUE) &&
@@ -63,26 +64,27 @@ static int is_own(const siginfo_t *info) {
 static void handle(int signal, siginfo_t *info, void *context) {
   (void)context;
   int error = errno;
-  // A signal from outside ends the process at once. Swift's backtraces would let it go on: they expect that a fault comes again.
+  // A signal from another process must end this one at once. Swift's backtrace handler would let it continue, because it
+  // expects a fault to occur again.
   struct sigaction next;
   memset(&next, 0, sizeof next);
   next.sa_handler = SIG_DFL;
   if (is_own(info)) {
-    // Another thread is writing the mark, and ends the process then.
+    // Another thread is writing the mark and then ends the process.
     if (atomic_flag_test_and_set(&crash.is_written)) {
       for (;;) pause();
     }
     linux_crash_mark_write(atomic_load(&crash.descriptor), crash.run, signal);
     for (int i = 0; i < FATAL_COUNT; i++) {
-      // A fault that is ignored ends the process all the same; one that is sent would be lost here.
+      // Not SIG_IGN: a fault ends the process even if it is ignored, but the signal queued below would be lost.
       if (fatal_signals[i] == signal && ((crash.before[i].sa_flags & SA_SIGINFO) != 0 || crash.before[i].sa_handler != SIG_IGN)) {
         next = crash.before[i];
       }
     }
   }
   sigaction(signal, &next, NULL);
-  // Blocked until this handler returns; then it does what it would have done without it, with the same cause and at the same
-  // place: not every instruction that raised a signal raises it again.
+  // Queue the signal again with the same siginfo. It is blocked until this handler returns and then has its previous effect
+  // at the same instruction. Returning alone is not enough: not every instruction raises its signal again.
   pid_t process = getpid();
   pid_t thread = (pid_t)syscall(SYS_gettid);
   if (syscall(SYS_rt_tgsigqueueinfo, process, thread, signal, info) != 0) {
@@ -101,20 +103,20 @@ int linux_crash_mark_arm(int descriptor, const char *run) {
   memset(&action, 0, sizeof action);
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  // A second fault while the mark is written ends the process at once: the kernel does not let a fault be blocked.
+  // A second fault while the mark is written ends the process at once: the kernel does not block synchronous faults.
   sigemptyset(&action.sa_mask);
   for (int i = 0; i < FATAL_COUNT; i++) sigaddset(&action.sa_mask, fatal_signals[i]);
   for (int i = 0; i < FATAL_COUNT; i++) {
     struct sigaction before;
     if (sigaction(fatal_signals[i], NULL, &before) != 0) return -1;
-    // Armed already: what was there before stays what was there before.
+    // If this handler is installed already, keep the previous handler that was saved then.
     if ((before.sa_flags & SA_SIGINFO) == 0 || before.sa_sigaction != handle) crash.before[i] = before;
     if (sigaction(fatal_signals[i], &action, NULL) != 0) return -1;
   }
   return 0;
 }
 
-// MARK: Alternate stacks, for a fault that is the end of a stack (sigaltstack(2)). Each thread needs its own.
+// MARK: Alternate signal stacks, for stack overflows (sigaltstack(2)). Each thread needs its own.
 
 static pthread_key_t stack_key;
 static int has_stack_key;
@@ -122,7 +124,8 @@ static pthread_once_t stack_once = PTHREAD_ONCE_INIT;
 
 static size_t page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
-// Enough for the kernel's frame with all registers (getauxval(3), AT_MINSIGSTKSZ) and for handlers that were there before.
+// Large enough for the kernel's frame with all registers (getauxval(3), AT_MINSIGSTKSZ) and for previously installed
+// handlers.
 static size_t stack_size(void) {
   size_t size = 64 << 10;
   long wanted = sysconf(_SC_SIGSTKSZ);
@@ -145,7 +148,7 @@ static void make_stack_key(void) { has_stack_key = pthread_key_create(&stack_key
 int linux_prepare_signal_stack(void) {
   stack_t stack;
   if (sigaltstack(NULL, &stack) != 0) return -1;
-  // Sanitizers and Swift's own backtraces bring theirs.
+  // Sanitizers and Swift's backtrace handler install their own.
   if ((stack.ss_flags & SS_DISABLE) == 0) return 0;
   pthread_once(&stack_once, make_stack_key);
   if (!has_stack_key) return -1;

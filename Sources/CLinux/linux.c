@@ -12,10 +12,12 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,14 +36,27 @@ int linux_rename_no_replace(int old_directory, const char *old_name, int directo
   return renameat2(old_directory, old_name, directory, name, RENAME_NOREPLACE);
 }
 
+int linux_socket_pair(int ends[2]) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
+}
+
+const int linux_stream_socket = SOCK_STREAM;
+
 int linux_openat(int directory, const char *name, int flags, unsigned mode) {
   return openat(directory, name, flags, mode);
+}
+
+int linux_sync_file_system(int descriptor) { return syncfs(descriptor); }
+
+int64_t linux_file_system_type(int descriptor) {
+  struct statfs status;
+  return fstatfs(descriptor, &status) == 0 ? (int64_t)status.f_type : -1;
 }
 
 int linux_open_without_magic_links(int directory, const char *path, int flags) {
   struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_NO_MAGICLINKS};
   int descriptor = (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
-  // openat2(2) fails with EPERM for O_NOATIME and sealed files only; a system call filter answers so for what it refuses.
+  // openat2(2) itself fails with EPERM only for O_NOATIME and sealed files; otherwise a system call filter blocked it.
   if (descriptor < 0 && errno == EPERM) errno = ENOSYS;
   return descriptor;
 }
@@ -52,12 +67,12 @@ void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), na
 
 int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
-static int forget_code(struct dl_phdr_info *object, size_t size, void *context) {
+static int drop_read_only_pages(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size;
   const uintptr_t page = *(const uintptr_t *)context;
   for (int i = 0; i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
-    // What can be written holds what the file does not.
+    // Writable pages have contents that the file does not have.
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) != 0) continue;
     uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
     uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
@@ -69,7 +84,7 @@ static int forget_code(struct dl_phdr_info *object, size_t size, void *context) 
 void linux_return_memory(void) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   malloc_trim(0);
-  dl_iterate_phdr(forget_code, &page);
+  dl_iterate_phdr(drop_read_only_pages, &page);
 }
 
 int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
@@ -79,7 +94,7 @@ int linux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
 void linux_timer_set(int timer, uint64_t nanoseconds) {
   struct itimerspec time = {
       .it_value = {.tv_sec = (time_t)(nanoseconds / 1000000000), .tv_nsec = (long)(nanoseconds % 1000000000)}};
-  // A time of nothing would switch it off.
+  // A value of 0 would disarm the timer.
   if (nanoseconds == 0) time.it_value.tv_nsec = 1;
   timerfd_settime(timer, TFD_TIMER_ABSTIME, &time, NULL);
 }

@@ -13,7 +13,7 @@
 int linux_netlink_open(void) {
   int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
   if (descriptor < 0) return -1;
-  // Without an address of its own (0: the kernel chooses one) a socket is not told the kernel's news.
+  // An unbound socket receives no notifications. The kernel chooses the address for nl_pid 0.
   struct sockaddr_nl own = {.nl_family = AF_NETLINK};
   if (bind(descriptor, (struct sockaddr *)&own, sizeof own) == 0) return descriptor;
   int error = errno;
@@ -79,7 +79,7 @@ int64_t linux_netlink_receive(int descriptor, void *buffer, uint64_t size, int m
     ssize_t count = recvfrom(descriptor, buffer, size, 0, (struct sockaddr *)&sender, &length);
     if (count >= 0) {
       if (length == sizeof sender && sender.nl_pid == 0) return count;
-      continue;  // not the kernel: another process's idea of our network
+      continue;  // not from the kernel: ignore messages that other processes send
     }
     if (errno == EINTR) continue;
     if (errno != EAGAIN || milliseconds == 0) return -1;

@@ -2,14 +2,13 @@ import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// Finds what may be claimed, best first, without reading the queue from end to end.
+/// Finds the jobs that may be claimed, best first, without reading the whole queue.
 ///
-/// Three ways, from the likely to the rare: a window at the head of the queue; each origin's own head, where
-/// the window holds excluded origins only; the whole queue by index, where both many jobs and many origins
-/// are waiting. An upload that follows another one to the same URL may not be claimed, and a job that is to run alone not beside
-/// others: they are in none of the indexes.
+/// Three ways, from the common to the rare: a window at the head of the queue; each origin's own head, if the window holds only
+/// excluded origins; the whole queue by index, if both many jobs and many origins are waiting. Uploads that are blocked by
+/// another upload, and jobs that run alone, are in none of the indexes.
 struct CandidateSelection {
-  /// Index entries that are passed before the second way is tried: under 2 ms.
+  /// Number of index entries that are read before the second way is taken: under 2 ms.
   static let window = 10_000
   /// Origins that are looked at one by one before the third way is tried: about 10 ms.
   static let originLimit = 2_000
@@ -19,10 +18,10 @@ struct CandidateSelection {
     var origin: Int64
     var priority: Int64
 
-    init(_ reader: inout RowReader) throws {
-      id = try reader.int64()
-      origin = try reader.int64()
-      priority = try reader.int64()
+    init(_ row: inout RowReader) throws {
+      id = try row.int64("id")
+      origin = try row.int64("origin_id")
+      priority = try row.int64("priority")
     }
 
     func isBefore(_ other: Found) -> Bool { (other.priority, id) < (priority, other.id) }
@@ -37,8 +36,7 @@ struct CandidateSelection {
   init(_ db: Database, excluding origins: Set<String>, limit: Int) throws {
     self.db = db
     self.limit = limit
-    let statement = try db.cachedStatement(sql: "SELECT id FROM origin WHERE name = ?")
-    let ids = try origins.compactMap { name in try Int64.fetchOne(statement, arguments: [name]) }
+    let ids = try origins.compactMap(db.originID)
     excluded = "[\(ids.map(String.init).joined(separator: ","))]"
     isExcluding = !ids.isEmpty
   }
@@ -55,23 +53,27 @@ struct CandidateSelection {
   }
 
   private func queued() throws -> [Found] {
-    guard isExcluding else { return try fetch(Self.headOfQueue) { $0(limit) } }
+    guard isExcluding else { return try fetch(Self.headOfQueue) { $0("limit", limit) } }
     let head = try fetchExcluding(window: Self.window)
     if head.count == limit { return head }
-    // Fewer than the window are waiting: that was all of them.
-    let isWhole = try Int64.fetchOne(db.cachedStatement(sql: Self.isBeyond), arguments: [Self.window]) == nil
+    let isWhole = try fetch(Self.beyondWindow) { $0("window", Self.window) }.isEmpty
+    // Fewer jobs than the window are waiting: `head` was all of them.
     if isWhole { return head }
-    let statement = try db.cachedStatement(sql: Self.waitingOrigins)
-    let origins = try Int64.fetchAll(statement, arguments: [excluded, Self.originLimit + 1])
+    let origins = try db.rows(Self.waitingOrigins) { bind in
+      bind("excluded", excluded)
+      bind("limit", Self.originLimit + 1)
+    } read: {
+      try $0.int64("id")
+    }
     guard origins.count > Self.originLimit else { return try best(of: origins) }
     return try fetchExcluding(window: .max)
   }
 
   private func fetchExcluding(window: Int) throws -> [Found] {
     try fetch(Self.headOfQueueExcluding) { bind in
-      bind(window)
-      bind(excluded)
-      bind(limit)
+      bind("window", window)
+      bind("excluded", excluded)
+      bind("limit", limit)
     }
   }
 
@@ -80,11 +82,11 @@ struct CandidateSelection {
     var best: [Found] = []
     for origin in origins {
       try db.each(Self.headOfOrigin) { bind in
-        bind(origin)
-        bind(limit)
-      } body: { reader in
-        let found = try Found(&reader)
-        // Those that follow are no better.
+        bind("origin", origin)
+        bind("limit", limit)
+      } body: { row in
+        let found = try Found(&row)
+        // The jobs behind it are not better.
         if best.count == limit, let worst = best.last, !found.isBefore(worst) { return false }
         let index = best.firstIndex { found.isBefore($0) } ?? best.endIndex
         best.insert(found, at: index)
@@ -97,61 +99,69 @@ struct CandidateSelection {
 
   private func due(now: Date) throws -> [Found] {
     try fetch(Self.dueRetries) { bind in
-      bind(now.milliseconds)
-      bind(excluded)
-      bind(limit)
+      bind("now", now)
+      bind("excluded", excluded)
+      bind("limit", limit)
     }
   }
 
-  private func fetch(_ sql: String, _ bind: (inout Binder) -> Void) throws -> [Found] {
+  private func fetch(_ sql: String, _ bind: (inout ParameterBinder) -> Void) throws -> [Found] {
     try db.rows(sql, bind) { try Found(&$0) }
   }
 
   private func originName(_ id: Int64) throws -> String {
-    let statement = try db.cachedStatement(sql: "SELECT name FROM origin WHERE id = ?")
-    return try String.fetchOne(statement, arguments: [id]) ?? ""
+    try db.row("SELECT name FROM origin WHERE id = :id") { bind in
+      bind("id", id)
+    } read: {
+      try $0.text("name")
+    } ?? ""
   }
 
   // MARK: - SQL
 
   static let headOfQueue = """
-    SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
-    ORDER BY priority DESC, id LIMIT ?
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+    ORDER BY priority DESC, id LIMIT :limit
     """
 
   static let headOfQueueExcluding = """
     SELECT id, origin_id, priority FROM (
-      SELECT id, origin_id, priority FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
-      ORDER BY priority DESC, id LIMIT ?)
-    WHERE origin_id NOT IN (SELECT value FROM json_each(?))
-    LIMIT ?
+      SELECT id, origin_id, priority FROM job INDEXED BY job_queued
+      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+      ORDER BY priority DESC, id LIMIT :window)
+    WHERE origin_id NOT IN (SELECT value FROM json_each(:excluded))
+    LIMIT :limit
     """
 
-  static let isBeyond = """
-    SELECT 1 FROM job INDEXED BY job_queued WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2
-    ORDER BY priority DESC, id LIMIT 1 OFFSET ?
+  static let beyondWindow = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+    ORDER BY priority DESC, id LIMIT 1 OFFSET :window
     """
 
   /// Jumps from origin to origin by the index; jobs in between are not read.
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2)
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2 AND origin_id > waiting.id)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
-    SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(?)) LIMIT ?
+    SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(:excluded)) LIMIT :limit
     """
 
   static let headOfOrigin = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
-    WHERE state = 'queued' AND follows IS NULL AND crash_marks < 2 AND origin_id = ? ORDER BY priority DESC, id LIMIT ?
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND origin_id = :origin
+    ORDER BY priority DESC, id LIMIT :limit
     """
 
   static let dueRetries = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND follows IS NULL AND crash_marks < 2 AND retry_at <= ? AND origin_id NOT IN (SELECT value FROM json_each(?))
-    ORDER BY priority DESC, id LIMIT ?
+    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND retry_at <= :now
+      AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
+    ORDER BY priority DESC, id LIMIT :limit
     """
 }

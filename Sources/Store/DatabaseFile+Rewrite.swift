@@ -3,11 +3,11 @@ import GRDB
 import Glibc
 
 extension DatabaseFile {
-  /// Writes a database of an earlier release anew, once: secrets of jobs that were changed or removed still stand in its
-  /// unused space, and `SecretPack` says why nothing less than that gets rid of them.
+  /// Writes a database of an earlier release anew, once: secrets of changed or removed jobs still stand in its unused space, and
+  /// nothing less erases them (`SecretPack` says why).
   ///
-  /// As `create` does, under another name, which is then given up for the own one: a crash leaves the one file or the other.
-  /// - Throws: where there is no room for both; the file is then as it was, but for the new schema.
+  /// Writes under another name and renames, as `create` does: a crash leaves the one file or the other.
+  /// - Throws: if there is no space for both files. The file then has the new schema, and is otherwise as it was.
   func rewrite() throws {
     let draft = path + ".new"
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
@@ -18,7 +18,7 @@ extension DatabaseFile {
     do {
       try Migrations.migrator(owner: owner).migrate(queue)
       try queue.writeWithoutTransaction { db in
-        // Nothing of the old file's WAL may be found beside the new one.
+        // The old file's WAL must not stay beside the new file.
         _ = try db.checkpoint(.truncate)
         try db.execute(sql: "VACUUM INTO ?", arguments: [draft])
       }
@@ -32,8 +32,8 @@ extension DatabaseFile {
       unlink(draft)
       throw error
     }
-    // The last connection takes these files away. A program that still has them open would use them with the old file, and
-    // we with the new one.
+    // The last connection deletes these files. A program that still has them open would use them with the old file, and this
+    // one with the new file.
     guard Status(path: path + "-wal") == nil, Status(path: path + "-shm") == nil else {
       unlink(draft)
       throw StoreError.io("another program has \(path) open")
@@ -41,7 +41,7 @@ extension DatabaseFile {
     try putInPlace(draft, descriptor)
   }
 
-  /// Gives a finished draft the database's name, and makes that durable.
+  /// Renames a finished draft to the database's name, and makes that durable.
   func putInPlace(_ draft: String, _ descriptor: Int32) throws(StoreError) {
     guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw creationError() }
     let parent = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -2,17 +2,20 @@ import FoundationEssentials
 import GRDB
 import Glibc
 import Synchronization
+import WireValues
 
-/// The database's files: looked at before anything is opened for writing, so that a file that cannot be used
-/// stays as it is, byte for byte.
+/// The database's files. They are examined before anything is opened for writing, so that a file that cannot be used stays as
+/// it is, byte for byte.
 struct DatabaseFile {
   let directory: String
   /// The daemon's uid.
   let owner: UInt32
+  var freeBytes: @Sendable (String) -> Int64? = DiskSpace.free
+  /// Called before the database of an earlier release is changed.
+  var willMigrate: @Sendable (PendingMigration) -> Void = { _ in }
   var path: String { directory + "/transferd.db" }
 
-  /// Files below this size are checked whole at every start; larger ones only after an end that may have hurt
-  /// them.
+  /// Files below this size are checked completely at every start; larger ones only after an end that may have damaged them.
   static let alwaysCheckedBytes: Int64 = 64 << 20
 
   /// Seconds that a connection waits for a lock.
@@ -36,10 +39,9 @@ struct DatabaseFile {
     return configuration
   }
 
-  /// Makes the database where there is none, else makes sure that it can be used.
-  /// - Throws: `newerVersion`, `damaged`, `readOnly`, `io`; the files are then as they were.
-  /// - Returns: why a database of an earlier release could not be written anew (`rewrite`); `nil` where it was, or need not
-  ///   be.
+  /// Creates a missing database, otherwise makes sure that it can be used.
+  /// - Throws: `newerVersion`, `noSpaceToMigrate`, `damaged`, `readOnly`, `io`; the files are then as they were.
+  /// - Returns: why a database of an earlier release could not be written anew (`rewrite`); `nil`: it was, or need not be.
   func prepare(storeID: String, now: Date) throws(StoreError) -> String? {
     let status = Status(path: path)
     let wal = Status(path: path + "-wal")
@@ -53,22 +55,41 @@ struct DatabaseFile {
     guard status.isWritable, wal?.isWritable ?? true else { throw .readOnly(path: path) }
     guard access(directory, W_OK) == 0 else { throw .readOnly(path: directory) }
     try checkHeader()
-    let mustBeRewritten = try look(size: status.size)
+    let findings = try look(size: status.size)
+    if let migration = findings.migration {
+      // checked: sizes of files
+      try checkSpace(for: status.size + (wal?.size ?? 0))
+      willMigrate(migration)
+    }
     // -wal and -shm get the same mode from SQLite.
     guard chmod(path, 0o600) == 0 else { throw .io("\(path): \(systemError())") }
-    guard mustBeRewritten else { return nil }
+    guard !findings.isRewritten else { return nil }
     do {
       try rewrite()
       return nil
     } catch {
-      // The jobs matter more: another start tries it again.
+      // The jobs matter more: the next start tries again.
       return "\(StoreError(error, path: path))"
     }
   }
 
+  /// The new table and its indexes stand in the WAL, and then in the file beside the old ones.
+  private func checkSpace(for bytes: Int64) throws(StoreError) {
+    let needed = (CheckedNumber(bytes) * 2 + (16 << 20)).value ?? .max
+    guard let free = freeBytes(directory), free < needed else { return }
+    throw .noSpaceToMigrate(path: path, neededBytes: needed, freeBytes: free)
+  }
+
   // MARK: - Look
 
-  /// What the first 100 bytes tell. https://sqlite.org/fileformat.html#the_database_header
+  private struct Findings {
+    /// `rewrite` is done, or was never needed.
+    var isRewritten = false
+    /// `nil`: the schema is this release's.
+    var migration: PendingMigration?
+  }
+
+  /// Checks the first 100 bytes. https://sqlite.org/fileformat.html#the_database_header
   private func checkHeader() throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .io("\(path): \(systemError())") }
@@ -89,50 +110,53 @@ struct DatabaseFile {
     guard number(at: 60) <= Migrations.version else { throw .newerVersion(path: path) }
   }
 
-  /// Reads the database, the part in its WAL included, through a connection that cannot write. Such a
-  /// connection may still make or change the -shm, a cache, and make an empty -wal: both are put back.
-  /// - Returns: whether `rewrite` is still to be done.
-  private func look(size: Int64) throws(StoreError) -> Bool {
+  /// Reads the database, including the part in its WAL, through a connection that cannot write. Such a connection may still
+  /// create or change the -shm, a cache, and create an empty -wal: both are put back.
+  private func look(size: Int64) throws(StoreError) -> Findings {
     let hadLog = Status(path: path + "-wal") != nil
     let index = Status(path: path + "-shm") == nil ? nil : contents(of: path + "-shm")
     var refusal: StoreError?
-    var isRewritten = false
+    var findings = Findings()
     do {
-      isRewritten = try readOnly(size: size)
+      findings = try readOnly(size: size)
     } catch {
       refusal = StoreError(error, path: path)
     }
     if !hadLog { unlink(path + "-wal") }
     if index == nil { unlink(path + "-shm") }
-    guard let refusal else { return !isRewritten }
+    guard let refusal else { return findings }
     if let index { overwrite(path + "-shm", with: index) }
     throw refusal
   }
 
-  private func readOnly(size: Int64) throws -> Bool {
+  private func readOnly(size: Int64) throws -> Findings {
     var configuration = Self.configuration
     configuration.readonly = true
     let queue = try DatabaseQueue(path: path, configuration: configuration)
-    let isRewritten = try queue.read { db in
+    let findings = try queue.read { db in
       let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
       guard version <= Migrations.version, try !Migrations.migrator(owner: owner).hasBeenSuperseded(db) else {
         throw StoreError.newerVersion(path: path)
       }
       let isSafe = try Meta.wasClosed(db) || Meta.bootID(db) == Meta.currentBootID()
-      let isRewritten = try Meta.isRewritten(db)
-      guard size < Self.alwaysCheckedBytes || !isSafe else { return isRewritten }
+      var findings = Findings(isRewritten: try Meta.isRewritten(db))
+      if version < Migrations.version {
+        let jobs = try Int.fetchOne(db, sql: "SELECT count(*) FROM job") ?? 0
+        findings.migration = PendingMigration(from: version, to: Migrations.version, jobs: jobs)
+      }
+      guard size < Self.alwaysCheckedBytes || !isSafe else { return findings }
       let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
       guard verdict == "ok" else {
         throw StoreError.damaged(path: path, reason: "it is damaged (\(verdict.replacing("\n", with: " ")))")
       }
-      return isRewritten
+      return findings
     }
     try finish(queue)
-    return isRewritten
+    return findings
   }
 
-  /// The connection is closed, but its queue is kept: libdispatch frees one on a thread of its own, and with that come others
-  /// and a timer (TaskThreads).
+  /// Closes the connection, and keeps its queue: libdispatch would free the queue on a thread of its own, and start others and a
+  /// timer (GlobalExecutor).
   func finish(_ queue: DatabaseQueue) throws {
     try queue.close()
     Self.closed.withLock { $0.append(queue) }
@@ -151,8 +175,8 @@ struct DatabaseFile {
 
   // MARK: - Create
 
-  /// Built under another name and renamed when whole, so that an empty or half-made `transferd.db` is never
-  /// ours.
+  /// Builds the database under another name and renames it when it is complete: there is never an empty or incomplete
+  /// `transferd.db`.
   private func create(storeID: String, now: Date) throws(StoreError) {
     let draft = path + ".new"
     for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
@@ -182,19 +206,4 @@ struct DatabaseFile {
   }
 
   private func systemError() -> String { String(cString: strerror(errno)) }
-}
-
-/// What `stat(2)` says of a file.
-struct Status {
-  let size: Int64
-  /// No write bit at all counts as read-only even for root, who could write nevertheless.
-  let isWritable: Bool
-
-  /// `nil` where there is no such file.
-  init?(path: String) {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    size = Int64(status.st_size)
-    isWritable = status.st_mode & 0o222 != 0 && access(path, W_OK) == 0
-  }
 }

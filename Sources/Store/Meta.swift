@@ -10,7 +10,7 @@ enum Meta {
     try noteRewritten(db)
   }
 
-  /// Whether no release that left secrets in the file's unused space has written to it.
+  /// Whether the file was written only by releases that leave no secrets in its unused space.
   static func isRewritten(_ db: Database) throws -> Bool { try value(db, "rewritten") == "3" }
 
   static func noteRewritten(_ db: Database) throws { try set(db, "rewritten", "3") }
@@ -20,12 +20,12 @@ enum Meta {
   /// Whether the last daemon closed the database. `false` while one has it open.
   static func wasClosed(_ db: Database) throws -> Bool { try value(db, "closed") == "1" }
 
-  /// The boot in which it was last opened: a process that dies loses nothing that it gave to the kernel, so
-  /// only another boot casts doubt on the file.
+  /// The boot in which the database was last opened. A process that dies loses nothing that it gave to the kernel, so the file
+  /// is suspect only after another boot.
   static func bootID(_ db: Database) throws -> String? { try value(db, "boot-id") }
 
   static func currentBootID() -> String {
-    // An empty answer matches no boot, so the file is checked.
+    // Matches no boot, so the file is checked.
     guard let data = try? Data(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id")), !data.isEmpty
     else {
       return "unknown \(randomToken())"
@@ -55,19 +55,27 @@ enum Meta {
   }
 
   fileprivate static func value(_ db: Database, _ name: String) throws -> String? {
-    try String.fetchOne(db, sql: "SELECT value FROM meta WHERE name = ?", arguments: [name])
+    try db.row("SELECT value FROM meta WHERE name = :name") { bind in
+      bind("name", name)
+    } read: {
+      try $0.text("value")
+    }
   }
 
   fileprivate static func set(_ db: Database, _ name: String, _ value: String) throws {
-    try db.execute(
-      sql: "INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-      arguments: [name, value])
+    let sql = """
+      INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT DO UPDATE SET value = excluded.value
+      """
+    try db.run(sql) { bind in
+      bind("name", name)
+      bind("value", value)
+    }
   }
 }
 
 extension Store {
-  /// Notes something that is to be said or done once in the life of this database.
-  /// - Returns: whether the note is new: it was not there, or said something else.
+  /// Stores a note about something that is to be said or done once in the life of this database.
+  /// - Returns: whether the note is new: there was none, or it had another value.
   public func note(_ name: String, _ value: String) async throws(StoreError) -> Bool {
     try await queue.run(weight: 1) { transaction in
       guard try Meta.value(transaction.db, name) != value else { return false }

@@ -5,8 +5,8 @@ import TransferAPI
 /// Version 3: secrets stand in a table of their own.
 extension Migrations {
   /// - `secret`: the secrets of jobs and abandonments, those of several in one row; `SecretPack` says why.
-  /// - `secret`, `secret_offset`, `secret_length` in other tables: where a row's secrets stand there. All NULL for none.
-  /// - `owner`: the uid of the abandoned job's owner, whose rules hold for taking it back.
+  /// - `secret`, `secret_offset`, `secret_length` in other tables: where the row's secrets stand. All NULL for none.
+  /// - `owner`: the uid of the abandoned job's owner, whose rules apply when the upload is deleted on its server.
   static func secretTables(_ owner: UInt32) -> String {
     """
     CREATE TABLE secret (
@@ -24,14 +24,14 @@ extension Migrations {
     """
   }
 
-  /// Moves what stands in the rows. Their old bytes go when the file is written anew (`DatabaseFile.rewrite`).
+  /// Moves the secrets out of the rows. Their old bytes go when the file is written anew (`DatabaseFile.rewrite`).
   static func moveSecrets(_ db: Database, path: String) throws {
-    try moveSecrets(db, path, of: .job, kind: "kind", resumeData: "resume_data")
-    try moveSecrets(db, path, of: .abandonment, kind: "'upload'", resumeData: "ledger")
+    try moveSecrets(db, path, of: "job", kind: "kind", resumeData: "resume_data")
+    try moveSecrets(db, path, of: "abandonment", kind: "'upload'", resumeData: "ledger")
   }
 
   private static func moveSecrets(
-    _ db: Database, _ path: String, of table: SecretOwner, kind: String, resumeData: String
+    _ db: Database, _ path: String, of table: String, kind: String, resumeData: String
   ) throws {
     let transaction = Transaction(db, path: path)
     var pack = SecretPack()
@@ -46,17 +46,18 @@ extension Migrations {
         pack.keep(bytes)
         try db.run(
           """
-          UPDATE \(table.rawValue) SET source = ?, destination = ?, username = NULL, password = NULL, options = ?,
-            \(resumeData) = ?, secret = ?, secret_offset = ?, secret_length = ?
-          WHERE id = ?
+          UPDATE \(table) SET source = :source, destination = :destination, username = NULL, password = NULL,
+            options = :options, \(resumeData) = :resume_data,
+            secret = :secret, secret_offset = :secret_offset, secret_length = :secret_length
+          WHERE id = :id
           """
         ) { bind in
-          bind(open.source)
-          bind(open.destination)
-          bind(row.openOptions(open))
-          bind(row.openResumeData(secrets))
-          bind(place)
-          bind(row.id)
+          bind("source", open.source)
+          bind("destination", open.destination)
+          bind("options", row.openOptions(open))
+          bind("resume_data", row.openResumeData(secrets))
+          bind.secretPlace(place)
+          bind("id", row.id)
         }
       }
       guard let end = rows.last?.id else { break }
@@ -66,49 +67,77 @@ extension Migrations {
   }
 }
 
+/// The options that version 2 kept in JSON.
+private struct Version2Options: Codable, Equatable {
+  var headers: [String: String]?
+  var credentials: SecretReference?
+  var secretHeaders: [String: SecretHeader]?
+  var upload: JobOptions.Upload?
+
+  init(_ options: JobOptions) {
+    if !options.headers.isEmpty { headers = options.headers }
+    credentials = options.credentials
+    if !options.secretHeaders.isEmpty { secretHeaders = options.secretHeaders }
+    if options.upload != JobOptions.Upload() { upload = options.upload }
+  }
+
+  var options: JobOptions {
+    var options = JobOptions()
+    options.headers = headers ?? [:]
+    options.credentials = credentials
+    options.secretHeaders = secretHeaders ?? [:]
+    options.upload = upload ?? JobOptions.Upload()
+    return options
+  }
+}
+
 /// A row of version 2 that may hold secrets.
 private struct OldRow {
   var id: Int64
   var spec: JobSpec
   var hasOptions: Bool
-  /// What this release cannot read: it is left as it is.
+  /// Options that this release cannot read; they are left as they are.
   var unreadableOptions: String?
   var resumeData: Data?
 
   static func fetch(
-    _ db: Database, _ table: SecretOwner, kind: String, resumeData: String, after id: Int64
+    _ db: Database, _ table: String, kind: String, resumeData: String, after id: Int64
   ) throws -> [OldRow] {
     let sql = """
-      SELECT id, \(kind), source, destination, username, password, options, \(resumeData) FROM \(table.rawValue)
-      WHERE id > ? AND (username IS NOT NULL OR options IS NOT NULL OR instr(source, '?') OR instr(destination, '?'))
+      SELECT id, \(kind) AS kind, source, destination, username, password, options, \(resumeData) AS resume_data
+      FROM \(table)
+      WHERE id > :after
+        AND (username IS NOT NULL OR options IS NOT NULL OR instr(source, '?') OR instr(destination, '?'))
       ORDER BY id LIMIT 500
       """
     return try db.rows(sql) { bind in
-      bind(id)
+      bind("after", id)
     } read: { reader in
-      let id = try reader.int64()
-      reader.subject = "\(table.rawValue) \(id)"
-      let kind: JobKind = try reader.word()
-      let (source, destination) = (try reader.text(), try reader.text())
+      let id = try reader.int64("id")
+      reader.subject = "\(table) \(id)"
+      let kind: JobKind = try reader.word("kind")
+      let (source, destination) = (try reader.text("source"), try reader.text("destination"))
       var spec =
         switch kind {
         case .download: JobSpec(owner: 0, url: source, origin: "", destination: destination)
         case .upload: JobSpec(owner: 0, uploading: source, to: destination, origin: "")
         }
-      let (username, password) = (try reader.optionalText(), try reader.optionalText())
+      let (username, password) = (try reader.optionalText("username"), try reader.optionalText("password"))
       if let username, let password { spec.credentials = .init(username: username, password: password) }
-      let options = try reader.optionalText()
-      let readable = options.flatMap { try? WireCoding.decoder().decode(JobOptions.self, from: Data($0.utf8)) }
-      readable?.fill(&spec)
+      let text = try reader.optionalText("options")
+      let readable = text.flatMap { try? WireCoding.decoder().decode(Version2Options.self, from: Data($0.utf8)) }
+      if let readable { spec.options = readable.options }
       return OldRow(
-        id: id, spec: spec, hasOptions: options != nil, unreadableOptions: readable == nil ? options : nil,
-        resumeData: try reader.optionalData())
+        id: id, spec: spec, hasOptions: text != nil, unreadableOptions: readable == nil ? text : nil,
+        resumeData: try reader.optionalData("resume_data"))
     }
   }
 
   func openOptions(_ open: JobSpec) -> String? {
     guard hasOptions, unreadableOptions == nil else { return unreadableOptions }
-    return (try? JobOptions.json(for: open)) ?? nil
+    let options = Version2Options(open.options)
+    guard options != Version2Options(JobOptions()) else { return nil }
+    return (try? WireCoding.encoder().encode(options)).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Earlier releases wrote the whole URL into a download's resume data, for people.

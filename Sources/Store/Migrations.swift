@@ -1,12 +1,11 @@
 import GRDB
 
-/// How the database came to be what it is. A migration that was released never changes: the next one repairs
-/// it.
+/// The steps from an empty database to the present schema. A released migration never changes: the next one repairs it.
 enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
-  /// `PRAGMA user_version` after the last migration. A file that says more is from a newer release.
-  static let version: Int32 = 3
+  /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
+  static let version: Int32 = 5
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -30,11 +29,19 @@ enum Migrations {
       try moveSecrets(db, path: "the database")
       try db.execute(sql: "PRAGMA user_version = 3")
     }
+    migrator.registerMigration("4") { db in
+      try moveOptions(db)
+      try db.execute(sql: "PRAGMA user_version = 4")
+    }
+    migrator.registerMigration("5") { db in
+      try db.execute(sql: sumsByTransaction)
+      try db.execute(sql: "PRAGMA user_version = 5")
+    }
     return migrator
   }
 
-  /// Times are milliseconds since 1970. What the state machine promises is said again in CHECKs; with OR,
-  /// because SQLite builds a temporary tree for each IN of more than two words, at each row.
+  /// Version 1. Times are milliseconds since 1970. CHECKs repeat the promises of the state machine. They are written with OR,
+  /// because SQLite builds a temporary tree at each row for an IN of more than two words.
   private static let tables = """
     CREATE TABLE meta (
       name TEXT NOT NULL PRIMARY KEY,

@@ -5,7 +5,7 @@ import Threads
 /// The connections that read, each with one thread at a time, beside the one that writes.
 ///
 /// Not those of GRDB's pool: where threads meet in one of its queues, libdispatch starts threads of its own, and with them a
-/// timer (``TaskThreads``).
+/// timer (``GlobalExecutor``).
 final class Readers: Sendable {
   private struct State {
     var free: [DatabaseQueue] = []
@@ -16,7 +16,7 @@ final class Readers: Sendable {
   static let maximum = 4
 
   private let path: String
-  private let threads = BlockingThreads("store-reader", maximum: maximum)
+  private let threads = BlockingThreadPool("store-reader", maximum: maximum)
   private let state = Mutex(State())
 
   /// Opens the first one; the others are opened when they are needed.
@@ -41,7 +41,7 @@ final class Readers: Sendable {
     return try result.get()
   }
 
-  /// Empties the caches of those that nobody uses now, without waiting for it.
+  /// Empties the caches of unused connections. Does not wait for that.
   func releaseMemory() {
     threads.start { [self] in
       let idle = state.withLock { state in
@@ -55,7 +55,7 @@ final class Readers: Sendable {
     }
   }
 
-  /// Closes what nobody uses now; the others are closed when they are not used any more.
+  /// Closes unused connections now, and the others when they become unused.
   func close() {
     let idle = state.withLock { state in
       state.isClosed = true

@@ -4,149 +4,148 @@ import GRDBSQLite
 import TransferAPI
 import WireValues
 
-/// Reads a row's columns from left to right. A value of the wrong type is an error that names the row: it is
-/// neither skipped nor trapped on.
+/// Reads the columns of a row by name. A value of the wrong type, or a name that the statement does not have, is an error
+/// that names the row and the column: it is neither skipped nor does it stop the program.
 struct RowReader {
   /// What the row is, for the error.
   var subject = "a row"
   private let statement: OpaquePointer
-  private var index: Int32 = 0
+  private let count: Int32
+  /// The column after the one read last. Calls usually come in the statement's order, so that one comparison finds a name.
+  private var next: Int32 = 0
 
   /// The row that the statement was stepped to; good until it is stepped again.
-  init(_ statement: OpaquePointer) { self.statement = statement }
+  init(_ statement: OpaquePointer) {
+    self.statement = statement
+    count = sqlite3_column_count(statement)
+  }
 
   struct Unreadable: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The kind of the next column (`sqlite3_column_type`), which is then the last one.
-  private mutating func next() -> Int32 {
-    defer { index += 1 }
-    return sqlite3_column_type(statement, index)
+  private func unreadable(_ name: StaticString) -> Unreadable {
+    Unreadable(description: "\(subject) has an unreadable \(name)")
   }
 
-  private var last: Int32 { index - 1 }
-
-  private func unreadable() -> Unreadable {
-    let column = sqlite3_column_name(statement, last).map { String(cString: $0) } ?? "column \(index)"
-    return Unreadable(description: "\(subject) has an unreadable \(column)")
+  /// The column's position, and the type of its value (`sqlite3_column_type`).
+  private mutating func find(_ name: StaticString) throws -> (index: Int32, type: Int32) {
+    for step in 0..<max(0, count) {
+      let index = (next + step) % count  // checked: both are at most the number of columns
+      if let other = sqlite3_column_name(statement, index), name.isEqual(to: other) {
+        next = index + 1
+        return (index, sqlite3_column_type(statement, index))
+      }
+    }
+    throw Unreadable(description: "\(subject) has no column \(name)")
   }
 
-  mutating func skip() { index += 1 }
-
-  mutating func optionalInt64() throws -> Int64? {
-    switch next() {
-    case SQLITE_INTEGER: sqlite3_column_int64(statement, last)
-    case SQLITE_NULL: nil
-    default: throw unreadable()
+  mutating func optionalInt64(_ name: StaticString) throws -> Int64? {
+    let column = try find(name)
+    switch column.type {
+    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column.index)
+    case SQLITE_NULL: return nil
+    default: throw unreadable(name)
     }
   }
 
-  mutating func optionalDouble() throws -> Double? {
-    switch next() {
-    case SQLITE_FLOAT, SQLITE_INTEGER: sqlite3_column_double(statement, last)
-    case SQLITE_NULL: nil
-    default: throw unreadable()
+  mutating func optionalDouble(_ name: StaticString) throws -> Double? {
+    let column = try find(name)
+    switch column.type {
+    case SQLITE_FLOAT, SQLITE_INTEGER: return sqlite3_column_double(statement, column.index)
+    case SQLITE_NULL: return nil
+    default: throw unreadable(name)
     }
   }
 
-  mutating func optionalText() throws -> String? {
-    switch next() {
+  mutating func optionalText(_ name: StaticString) throws -> String? {
+    let column = try find(name)
+    switch column.type {
     case SQLITE_TEXT:
-      String(
+      return String(
         decoding: UnsafeRawBufferPointer(
-          start: sqlite3_column_text(statement, last), count: Int(sqlite3_column_bytes(statement, last))),
+          start: sqlite3_column_text(statement, column.index),
+          count: Int(sqlite3_column_bytes(statement, column.index))),
         as: UTF8.self)
-    case SQLITE_NULL: nil
-    default: throw unreadable()
+    case SQLITE_NULL: return nil
+    default: throw unreadable(name)
     }
   }
 
-  mutating func optionalData() throws -> Data? {
-    switch next() {
+  mutating func optionalData(_ name: StaticString) throws -> Data? {
+    let column = try find(name)
+    switch column.type {
     case SQLITE_BLOB:
-      sqlite3_column_blob(statement, last).map {
-        Data(bytes: $0, count: Int(sqlite3_column_bytes(statement, last)))
+      return sqlite3_column_blob(statement, column.index).map {
+        Data(bytes: $0, count: Int(sqlite3_column_bytes(statement, column.index)))
       } ?? Data()
-    case SQLITE_NULL: nil
-    default: throw unreadable()
+    case SQLITE_NULL: return nil
+    default: throw unreadable(name)
     }
   }
 
-  mutating func int64() throws -> Int64 { try required(optionalInt64()) }
-  mutating func int() throws -> Int { try required(Int(exactly: try int64())) }
-  mutating func uid() throws -> UInt32 {
-    guard let uid = UInt32(exactly: try int64()) else { throw unreadable() }
-    return uid
+  mutating func int64(_ name: StaticString) throws -> Int64 { try required(name, optionalInt64(name)) }
+
+  mutating func int(_ name: StaticString) throws -> Int { try required(name, Int(exactly: try int64(name))) }
+
+  mutating func optionalInt(_ name: StaticString) throws -> Int? {
+    guard let value = try optionalInt64(name) else { return nil }
+    return try required(name, Int(exactly: value))
   }
 
-  mutating func bool() throws -> Bool { try int64() != 0 }
-  mutating func text() throws -> String { try required(optionalText()) }
-  mutating func date() throws -> Date { try required(optionalDate()) }
+  mutating func uid(_ name: StaticString) throws -> UInt32 { try required(name, UInt32(exactly: try int64(name))) }
 
-  /// Calendars cannot count as far as an Int64 of milliseconds reaches: such a time was not stored here.
-  mutating func optionalDate() throws -> Date? {
-    guard let milliseconds = try optionalInt64() else { return nil }
-    guard Date.storableMilliseconds.contains(milliseconds) else { throw unreadable() }
+  mutating func jobID(_ name: StaticString) throws -> JobID { JobID(try int64(name)) }
+
+  mutating func optionalJobID(_ name: StaticString) throws -> JobID? { try optionalInt64(name).map { JobID($0) } }
+
+  mutating func bool(_ name: StaticString) throws -> Bool { try int64(name) != 0 }
+  mutating func text(_ name: StaticString) throws -> String { try required(name, optionalText(name)) }
+  mutating func date(_ name: StaticString) throws -> Date { try required(name, optionalDate(name)) }
+
+  /// Calendars do not reach as far as an Int64 of milliseconds does: a time beyond them was not stored by this program.
+  mutating func optionalDate(_ name: StaticString) throws -> Date? {
+    guard let milliseconds = try optionalInt64(name) else { return nil }
+    guard Date.storableMilliseconds.contains(milliseconds) else { throw unreadable(name) }
     return Date(milliseconds: milliseconds)
   }
 
-  /// A time limit: above 0, at most 366 days. What is longer, or no number, stops the program where it becomes a Duration.
-  mutating func optionalSeconds() throws -> Double? {
-    guard let seconds = try optionalDouble() else { return nil }
-    guard seconds > 0, seconds <= 366 * 86400 else { throw unreadable() }
-    return seconds
+  mutating func optionalWord<Word: RawRepresentable<String>>(_ name: StaticString) throws -> Word? {
+    guard let text = try optionalText(name) else { return nil }
+    return try required(name, Word(rawValue: text))
   }
 
-  mutating func optionalWord<Word: RawRepresentable<String>>() throws -> Word? {
-    guard let text = try optionalText() else { return nil }
-    guard let word = Word(rawValue: text) else { throw unreadable() }
-    return word
+  mutating func word<Word: RawRepresentable<String>>(_ name: StaticString) throws -> Word {
+    try required(name, optionalWord(name))
   }
 
-  mutating func word<Word: RawRepresentable<String>>() throws -> Word { try required(optionalWord()) }
-
-  mutating func optionalJSON<Value: Decodable>() throws -> Value? {
-    guard let text = try optionalText() else { return nil }
-    do {
-      return try WireCoding.decoder().decode(Value.self, from: Data(text.utf8))
-    } catch {
-      throw unreadable()
-    }
+  mutating func optionalJSON<Value: Decodable>(_ name: StaticString) throws -> Value? {
+    guard let text = try optionalText(name) else { return nil }
+    return try required(name, try? WireCoding.decoder().decode(Value.self, from: Data(text.utf8)))
   }
 
-  mutating func secrets() throws -> JobSecrets? {
-    guard let data = try optionalData() else { return nil }
-    do {
-      return try JobSecrets(data)
-    } catch {
-      throw unreadable()
-    }
+  mutating func options(_ name: StaticString) throws -> JobOptions {
+    guard let text = try optionalText(name) else { return JobOptions() }
+    return try required(name, try? OptionText.options(of: text))
   }
 
-  /// Four columns: code, message, status, transient.
+  mutating func secrets(_ name: StaticString) throws -> JobSecrets? {
+    guard let data = try optionalData(name) else { return nil }
+    return try required(name, try? JobSecrets(data))
+  }
+
+  /// Reads `error_code`, `error_message`, `error_status` and `error_transient`.
   mutating func failure() throws -> JobFailure? {
-    guard let code = try optionalText() else {
-      index += 3
-      return nil
-    }
+    guard let code = try optionalText("error_code") else { return nil }
     return JobFailure(
-      code: JobFailure.Code(rawValue: code), message: try text(),
-      httpStatus: try optionalInt64().map { Int(clamping: $0) },
-      transient: try bool())
+      code: JobFailure.Code(rawValue: code), message: try text("error_message"),
+      httpStatus: try optionalInt64("error_status").map { Int(clamping: $0) },
+      transient: try bool("error_transient"))
   }
 
-  private func required<Value>(_ value: Value?) throws -> Value {
-    guard let value else { throw unreadable() }
+  private func required<Value>(_ name: StaticString, _ value: Value?) throws -> Value {
+    guard let value else { throw unreadable(name) }
     return value
-  }
-}
-
-extension JobFailure? {
-  /// The four columns that hold a failure; all NULL for none.
-  var columns: StatementArguments {
-    guard let self else { return [nil, nil, nil, nil] }
-    return [self.code.rawValue, self.message, self.httpStatus, self.transient]
   }
 }
 

@@ -3,7 +3,7 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// How many jobs are in each state; kept, not counted.
+  /// How many jobs are in each state. Every transaction keeps these sums: nothing is counted here.
   public func counts(in scope: Scope) async throws(StoreError) -> StateCounts {
     try await read { db in
       switch scope {
@@ -13,14 +13,14 @@ extension Store {
     }
   }
 
-  /// All batches, in the order of their names and owners; those whose jobs were all removed are among them.
+  /// All batches, in the order of their names and owners, including batches whose jobs were all removed.
   public func batches(in scope: Scope) async throws(StoreError) -> [Batch] {
     try await read { db in
       var batches: [Batch] = []
       let (table, condition) =
         switch scope {
         case .everything: ("batch", "")
-        case .owner: ("batch INDEXED BY batch_owner", "WHERE batch.owner = ?")
+        case .owner: ("batch INDEXED BY batch_owner", "WHERE batch.owner = :owner")
         }
       let sql = """
         SELECT batch.name, batch.owner, batch.created_at, state_count.state, state_count.jobs
@@ -29,34 +29,35 @@ extension Store {
         \(condition) ORDER BY batch.name, batch.owner
         """
       try db.each(sql) { bind in
-        if case .owner(let uid) = scope { bind(Int64(uid)) }
-      } body: { reader in
-        let name = try reader.text()
-        let owner = try reader.uid()
-        let createdAt = try reader.date()
+        if case .owner(let uid) = scope { bind("owner", uid) }
+      } body: { row in
+        let name = try row.text("name")
+        let owner = try row.uid("owner")
+        let createdAt = try row.date("created_at")
         if batches.last?.name != name || batches.last?.owner != owner {
           batches.append(Batch(name: name, createdAt: createdAt, counts: StateCounts(), owner: owner))
         }
-        batches[batches.count - 1].counts[try reader.word()] = try reader.int()
+        batches[batches.count - 1].counts[try row.word("state")] = try row.int("jobs")
         return true
       }
       return batches
     }
   }
 
-  /// `nil` where there is no such batch in scope. Bytes are exact below 9 PB.
+  /// `nil`: there is no such batch in scope. Bytes are exact below 9 PB.
   public func batch(_ id: BatchID, in scope: Scope) async throws(StoreError) -> BatchDetail? {
     guard scope.includes(id.owner) else { return nil }
     return try await read { db in
-      let sql = "SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = ? AND owner = ?"
+      let sql = "SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = :name AND owner = :owner"
       return try db.row(sql) { bind in
-        bind(id.name)
-        bind(Int64(id.owner))
-      } read: { reader in
+        bind("name", id.name)
+        bind("owner", id.owner)
+      } read: { row in
         let batch = Batch(
-          name: id.name, createdAt: try reader.date(), counts: try StateCounts.fetch(db, batch: id), owner: id.owner)
+          name: id.name, createdAt: try row.date("created_at"), counts: try StateCounts.fetch(db, batch: id),
+          owner: id.owner)
         return BatchDetail(
-          batch: batch, bytesDone: try reader.sum(), bytesTotal: try reader.sum(),
+          batch: batch, bytesDone: try row.sum("bytes_done"), bytesTotal: try row.sum("bytes_total"),
           failures: try Self.failures(db, batch: id))
       }
     }
@@ -64,15 +65,15 @@ extension Store {
 
   private static func failures(_ db: Database, batch: BatchID) throws -> [String: Int] {
     let sql = """
-      SELECT error_code, count(*) FROM job INDEXED BY job_batch_failed
-      WHERE batch = ? AND owner = ? AND state = 'failed' GROUP BY error_code
+      SELECT error_code, count(*) AS jobs FROM job INDEXED BY job_batch_failed
+      WHERE batch = :batch AND owner = :owner AND state = 'failed' GROUP BY error_code
       """
     var failures: [String: Int] = [:]
     try db.each(sql) { bind in
-      bind(batch.name)
-      bind(Int64(batch.owner))
-    } body: { reader in
-      failures[try reader.text()] = try reader.int()
+      bind("batch", batch.name)
+      bind("owner", batch.owner)
+    } body: { row in
+      failures[try row.text("error_code")] = try row.int("jobs")
       return true
     }
     return failures
@@ -80,25 +81,25 @@ extension Store {
 }
 
 extension StateCounts {
-  /// - Parameter batch: with an empty name: all jobs of the owner.
-  fileprivate static func fetch(_ db: Database, batch: BatchID) throws -> StateCounts {
-    try fetch(db, "SELECT state, jobs FROM state_count WHERE batch = ? AND owner = ?") { bind in
-      bind(batch.name)
-      bind(Int64(batch.owner))
+  /// - Parameter batch: an empty name stands for all jobs of the owner.
+  static func fetch(_ db: Database, batch: BatchID) throws -> StateCounts {
+    try fetch(db, "SELECT state, jobs FROM state_count WHERE batch = :batch AND owner = :owner") { bind in
+      bind("batch", batch.name)
+      bind("owner", batch.owner)
     }
   }
 
   /// Of all owners.
-  fileprivate static func fetchAll(_ db: Database) throws -> StateCounts {
+  static func fetchAll(_ db: Database) throws -> StateCounts {
     try fetch(db, "SELECT state, jobs FROM state_count WHERE batch = ''") { _ in }
   }
 
   private static func fetch(
-    _ db: Database, _ sql: String, _ bind: (inout Binder) -> Void
+    _ db: Database, _ sql: String, _ bind: (inout ParameterBinder) -> Void
   ) throws -> StateCounts {
     var counts = StateCounts()
-    try db.each(sql, bind) { reader in
-      counts[try reader.word()] += try reader.int()
+    try db.each(sql, bind) { row in
+      counts[try row.word("state")] += try row.int("jobs")
       return true
     }
     return counts
@@ -107,7 +108,7 @@ extension StateCounts {
 
 extension RowReader {
   /// A sum of bytes, kept as REAL.
-  fileprivate mutating func sum() throws -> Int64 {
-    Int64(exactly: (try optionalDouble() ?? 0).rounded()) ?? .max
+  mutating func sum(_ name: StaticString) throws -> Int64 {
+    Int64(exactly: (try optionalDouble(name) ?? 0).rounded()) ?? .max
   }
 }

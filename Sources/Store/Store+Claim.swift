@@ -3,19 +3,12 @@ import GRDB
 public import TransferAPI
 import WireValues
 
-/// A job that might be claimed now.
-public struct Candidate: Equatable, Sendable {
-  public var id: JobID
-  public var origin: String
-  public var priority: Int
-}
-
 extension Store {
-  /// Jobs that may begin: queued ones, and retrying ones that are due; highest priority first, then in the
-  /// order they were added. Nothing is changed or reserved, but for retries that a clock set back would delay
-  /// by more than their own wait: those are planned anew from `now`.
+  /// Jobs that may begin: queued ones, and retrying ones that are due; highest priority first, then in the order in which they
+  /// were added. Nothing is changed or reserved, with one exception: retries that a clock set back would delay by more than
+  /// their own wait are planned anew from `now`.
   ///
-  /// Fast in a queue of any length, also where a few excluded origins have most of the jobs.
+  /// Fast in a queue of any length, even if a few excluded origins have most of the jobs.
   public func candidates(
     now: Date, excludingOrigins: Set<String>, limit: Int
   ) async throws(StoreError) -> [Candidate] {
@@ -26,39 +19,48 @@ extension Store {
     }
   }
 
-  /// Makes jobs running: attempt and fence grow, a row for the attempt begins. Those that are neither queued
-  /// nor retrying any more, or are gone, are left out. Whether a retry is due is the caller's to know.
+  /// Makes jobs running: attempt and fence grow. Jobs that are no longer queued or retrying, or are gone, are left out. The
+  /// caller knows whether a retry is due. The attempt gets a row of its own when it ends; until then the job's row says when it
+  /// began.
   /// - Returns: the claimed jobs as they are now, in the order of `ids`.
   public func claim(_ ids: [JobID], at now: Date) async throws(StoreError) -> [JobRecord] {
-    try await queue.run(weight: ids.count * 2) { transaction in
-      try ids.compactMap { id in try transaction.claim(id, at: now) }
-    }
+    try await queue.run(weight: ids.count * 2) { transaction in try transaction.claim(ids, at: now) }
   }
 
-  /// A retry that was planned later than now tells that the clock was set back: its wait begins now.
+  /// A retry that was planned later than now shows that the clock was set back: its wait begins now.
   private func replanRetries(now: Date) async throws(StoreError) {
     let isSetBack = try await read { db in
-      let statement = try db.cachedStatement(
-        sql: """
-          SELECT 1 FROM job INDEXED BY job_postponed
-          WHERE state = 'retrying' AND retry_at - retry_delay > ? LIMIT 1
-          """)
-      return try Int64.fetchOne(statement, arguments: [now.milliseconds]) != nil
+      let sql = """
+        SELECT id FROM job INDEXED BY job_postponed
+        WHERE state = 'retrying' AND retry_at - retry_delay > :now LIMIT 1
+        """
+      return try db.row(sql) { bind in
+        bind("now", now)
+      } read: {
+        try $0.jobID("id")
+      } != nil
     }
     guard isSetBack else { return }
     try await queue.run { transaction in
       try transaction.run(
         """
-        UPDATE job INDEXED BY job_postponed SET retry_at = ?1 + retry_delay
-        WHERE state = 'retrying' AND retry_at - retry_delay > ?1
-        """, [now.milliseconds])
+        UPDATE job INDEXED BY job_postponed SET retry_at = :now + retry_delay
+        WHERE state = 'retrying' AND retry_at - retry_delay > :now
+        """
+      ) { $0("now", now) }
     }
   }
 }
 
 extension Transaction {
-  mutating func claim(_ id: JobID, at now: Date) throws -> JobRecord? {
-    guard var record = try JobRecord.fetch(db, id: id, in: .everything), record.follows == nil else { return nil }
+  mutating func claim(_ ids: [JobID], at now: Date) throws -> [JobRecord] {
+    guard !ids.isEmpty else { return [] }
+    let find = try PreparedStatement(db, JobRecord.byID)
+    return try ids.compactMap { id in try claim(id, find, at: now) }
+  }
+
+  private mutating func claim(_ id: JobID, _ find: PreparedStatement, at now: Date) throws -> JobRecord? {
+    guard var record = try JobRecord.fetch(find, id: id), record.blockedBy == nil else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
     record.job.state = state
@@ -71,24 +73,24 @@ extension Transaction {
     record.fence = fence
     record.job.retryAt = nil
     record.job.startedAt = record.job.startedAt ?? now
-    try db.run(
+    try run(
       """
-      UPDATE job SET state = ?, attempt = ?, attempt_number = ?, fence = ?, retry_at = NULL, started_at = ?
-      WHERE id = ?
+      UPDATE job SET state = 'running', attempt = :attempt, attempt_number = :attempt_number, fence = :fence,
+        retry_at = NULL, started_at = :started_at, attempt_started_at = :attempt_started_at
+      WHERE id = :id
       """
     ) { bind in
-      bind(state.rawValue)
-      bind(record.job.attempt)
-      bind(record.attemptNumber)
-      bind(record.fence)
-      bind(record.job.startedAt?.milliseconds)
-      bind(id.rawValue)
+      bind("attempt", record.job.attempt)
+      bind("attempt_number", record.attemptNumber)
+      bind("fence", record.fence)
+      bind("started_at", record.job.startedAt)
+      bind("attempt_started_at", now)
+      bind("id", id)
     }
-    try db.run("INSERT INTO attempt (job, number, started_at) VALUES (?, ?, ?)") { bind in
-      bind(id.rawValue)
-      bind(record.attemptNumber)
-      bind(now.milliseconds)
-    }
+    sums.replace(
+      .init(state: before, bytesDone: record.job.bytesDone, bytesTotal: record.job.bytesTotal),
+      by: .init(state: state, bytesDone: record.job.bytesDone, bytesTotal: record.job.bytesTotal),
+      owner: record.spec.owner, batch: record.spec.batch)
     try note(.state, job: id, of: record.spec.owner, at: now, from: before, to: state)
     return record
   }

@@ -2,54 +2,59 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// `nil` where there is no such job in scope.
+  /// `nil`: there is no such job in scope.
   public func job(_ id: JobID, in scope: Scope) async throws(StoreError) -> JobRecord? {
     try await read { db in try JobRecord.fetch(db, id: id, in: scope) }
   }
 
-  /// The job that this user added with this key, if any.
-  public func job(key: String, owner: UInt32) async throws(StoreError) -> JobRecord? {
+  /// The jobs among `ids` that exist in scope, in the order of `ids`.
+  public func records(_ ids: [JobID], in scope: Scope) async throws(StoreError) -> [JobRecord] {
+    try await read { db in try JobRecord.fetch(db, ids, in: scope) }
+  }
+
+  /// The jobs that this user added with these keys; keys without a job are left out. One call for all lines of a bulk add.
+  public func jobs(keys: [String], owner: UInt32) async throws(StoreError) -> [String: JobRecord] {
     try await read { db in
-      let sql = "SELECT \(JobRecord.columns) FROM job INDEXED BY job_key WHERE key = ? AND owner = ?"
-      return try db.row(sql) { bind in
-        bind(key)
-        bind(Int64(owner))
-      } read: {
-        try JobRecord(&$0)
+      let find = try PreparedStatement(db, JobRecord.byKey)
+      var found: [String: JobRecord] = [:]
+      for key in keys where found[key] == nil {
+        found[key] = try find.row { bind in
+          bind("key", key)
+          bind("owner", owner)
+        } read: {
+          try JobRecord(&$0)
+        }
       }
+      return found
     }
   }
 
-  /// Those of `ids` that exist in scope, in the order of `ids`.
-  public func records(_ ids: [JobID], in scope: Scope) async throws(StoreError) -> [JobRecord] {
-    try await read { db in try ids.compactMap { id in try JobRecord.fetch(db, id: id, in: scope) } }
-  }
-
-  /// A job and its tries: at most the 100 newest, newest last. `nil` where there is no such job in scope. The job that it
-  /// follows is told only if that one is in scope too.
+  /// A job and its 100 newest attempts, the newest last. `nil`: there is no such job in scope. `blockedBy` is `nil` if that job
+  /// is out of scope.
   public func detail(
     _ id: JobID, in scope: Scope
   ) async throws(StoreError) -> (record: JobRecord, attempts: [Attempt])? {
     try await read { db in
       guard var record = try JobRecord.fetch(db, id: id, in: scope) else { return nil }
-      if let first = record.follows, try JobRecord.fetch(db, id: first, in: scope) == nil { record.follows = nil }
-      return (record, try Attempt.fetchNewest(db, job: id, limit: 100))
+      if let first = record.blockedBy, try JobRecord.fetch(db, id: first, in: scope) == nil { record.blockedBy = nil }
+      return (record, try Attempt.fetchNewest(db, of: record, limit: 100))
     }
   }
 
-  /// One page, ordered by id: jobs in scope, in `state` (`nil`: any) of `batch` (`nil`: any or none) with ids above
-  /// `after`.
+  /// One page of the jobs in scope, ordered by id.
+  /// - Parameters:
+  ///   - state: `nil`: any.
+  ///   - batch: `nil`: any or none.
+  ///   - after: only jobs with ids above this one.
   public func jobs(
     state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope
   ) async throws(StoreError) -> [JobRecord] {
     guard let page = JobPageQuery(state: state, batch: batch, after: after, limit: limit, in: scope) else { return [] }
-    return try await read { db in
-      try db.rows("SELECT \(JobRecord.columns) \(page.sql)", page.bind) { try JobRecord(&$0) }
-    }
+    return try await read { db in try JobRecord.fetch(db, page.ids(db), in: .everything) }
   }
 
-  /// One page of the ids in scope that a selection means, ordered, above `after`. Ids and batches that do not exist
-  /// give none.
+  /// One page of the ids in scope that a selection names, ordered, above `after`. Ids and batches that do not exist are left
+  /// out.
   public func ids(
     matching selection: JobSelection, after: JobID? = nil, limit: Int, in scope: Scope
   ) async throws(StoreError) -> [JobID] {
@@ -61,9 +66,7 @@ extension Store {
     case .all: query = JobPageQuery(after: after, limit: limit, in: scope)
     }
     guard let query else { return [] }
-    return try await read { db in
-      try db.rows("SELECT id \(query.sql)", query.bind) { JobID(try $0.int64()) }
-    }
+    return try await read { db in try query.ids(db) }
   }
 
   private func existing(
@@ -71,14 +74,17 @@ extension Store {
   ) async throws(StoreError) -> [JobID] {
     try await read { db in
       let wanted = Set(ids).filter { id in after.map { id > $0 } ?? true }.sorted()
-      let stored = try wanted.lazy.filter { id in
-        try db.row("SELECT owner FROM job WHERE id = ?") { bind in
-          bind(id.rawValue)
-        } read: { reader in
-          scope.includes(try reader.uid())
-        } ?? false
+      let find = try PreparedStatement(db, "SELECT owner FROM job WHERE id = :id")
+      var found: [JobID] = []
+      for id in wanted where found.count < limit {
+        let owner = try find.row { bind in
+          bind("id", id)
+        } read: {
+          try $0.uid("owner")
+        }
+        if let owner, scope.includes(owner) { found.append(id) }
       }
-      return Array(stored.prefix(limit))
+      return found
     }
   }
 
@@ -88,86 +94,67 @@ extension Store {
   }
 }
 
-/// A page of jobs by the index that fits.
-struct JobPageQuery {
-  private let state: JobState?
-  private let batch: BatchID?
-  private let after: JobID?
-  private let limit: Int
-  /// `nil`: of all owners.
-  private let owner: UInt32?
-
-  /// `nil` for a batch out of scope.
-  init?(state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope) {
-    self.state = state
-    self.batch = batch
-    self.after = after
-    self.limit = limit
-    switch (batch, scope) {
-    case (let batch?, _):
-      guard scope.includes(batch.owner) else { return nil }
-      owner = batch.owner
-    case (nil, .owner(let uid)): owner = uid
-    case (nil, .everything): owner = nil
-    }
-  }
-
-  var sql: String {
-    let index =
-      switch (batch, owner, state) {
-      case (nil, nil, nil): "NOT INDEXED"
-      case (nil, nil, _?): "INDEXED BY job_state"
-      case (nil, _?, nil): "INDEXED BY job_owner"
-      case (nil, _?, _?): "INDEXED BY job_owner_state"
-      case (_?, _, nil): "INDEXED BY job_batch"
-      case (_?, _, _?): "INDEXED BY job_batch_state"
-      }
-    let conditions = [
-      batch == nil ? "" : "batch = ? AND", owner == nil ? "" : "owner = ? AND", state == nil ? "" : "state = ? AND",
-    ]
-    return "FROM job \(index) WHERE \(conditions.joined(separator: " ")) id > ? ORDER BY id LIMIT ?"
-  }
-
-  func bind(_ bind: inout Binder) {
-    if let batch { bind(batch.name) }
-    if let owner { bind(Int64(owner)) }
-    if let state { bind(state.rawValue) }
-    bind(after?.rawValue ?? 0)
-    bind(limit)
-  }
-}
-
 extension JobRecord {
-  /// `nil` where there is no such job in scope.
+  static let byID = "SELECT \(columns) FROM job WHERE id = :id"
+  static let byKey = "SELECT \(columns) FROM job INDEXED BY job_key WHERE key = :key AND owner = :owner"
+
+  /// `nil`: there is no such job in scope.
   static func fetch(_ db: Database, id: JobID, in scope: Scope) throws -> JobRecord? {
-    let record = try db.row("SELECT \(columns) FROM job WHERE id = ?") { bind in
-      bind(id.rawValue)
+    try fetch(PreparedStatement(db, byID), id: id).flatMap { scope.includes($0.spec.owner) ? $0 : nil }
+  }
+
+  /// The jobs among `ids` that exist in scope, in the order of `ids`.
+  static func fetch(_ db: Database, _ ids: [JobID], in scope: Scope) throws -> [JobRecord] {
+    let find = try PreparedStatement(db, byID)
+    var records: [JobRecord] = []
+    records.reserveCapacity(ids.count)
+    for id in ids {
+      if let record = try fetch(find, id: id), scope.includes(record.spec.owner) { records.append(record) }
+    }
+    return records
+  }
+
+  /// - Parameter find: `byID`.
+  static func fetch(_ find: PreparedStatement, id: JobID) throws -> JobRecord? {
+    try find.row { bind in
+      bind("id", id)
     } read: {
       try JobRecord(&$0)
     }
-    return record.flatMap { scope.includes($0.spec.owner) ? $0 : nil }
   }
 }
 
 extension Attempt {
-  static func fetchNewest(_ db: Database, job: JobID, limit: Int) throws -> [Attempt] {
+  /// The newest attempts of a job, the newest last. The one under way has no row yet: it stands in the job's.
+  static func fetchNewest(_ db: Database, of record: JobRecord, limit: Int) throws -> [Attempt] {
+    let id = record.job.id
     let sql = """
       SELECT number, started_at, ended_at, outcome, resumed_from, bytes_received, http_status,
         remote_address, network_protocol, timings, error_code, error_message, error_status, error_transient
-      FROM attempt WHERE job = ? ORDER BY number DESC LIMIT ?
+      FROM attempt WHERE job = :job ORDER BY number DESC LIMIT :limit
       """
-    let attempts = try db.rows(sql) { bind in
-      bind(job.rawValue)
-      bind(limit)
-    } read: { reader in
-      reader.subject = "an attempt of job \(job)"
+    var attempts = try db.rows(sql) { bind in
+      bind("job", id)
+      bind("limit", limit)
+    } read: { row in
+      row.subject = "an attempt of job \(id)"
       return Attempt(
-        number: try reader.int(), startedAt: try reader.date(), endedAt: try reader.optionalDate(),
-        outcome: try reader.optionalWord(), resumedFrom: try reader.int64(),
-        bytesReceived: try reader.int64(), httpStatus: try reader.optionalInt64().map(Int.init),
-        remoteAddress: try reader.optionalText(), networkProtocol: try reader.optionalText(),
-        timings: try reader.optionalJSON(), error: try reader.failure())
+        number: try row.int("number"), startedAt: try row.date("started_at"), endedAt: try row.optionalDate("ended_at"),
+        outcome: try row.optionalWord("outcome"), resumedFrom: try row.int64("resumed_from"),
+        bytesReceived: try row.int64("bytes_received"), httpStatus: try row.optionalInt("http_status"),
+        remoteAddress: try row.optionalText("remote_address"),
+        networkProtocol: try row.optionalText("network_protocol"), timings: try row.optionalJSON("timings"),
+        error: try row.failure())
     }
-    return attempts.reversed()
+    attempts.reverse()
+    guard record.job.state == .running else { return attempts }
+    let startedAt = try db.row("SELECT COALESCE(attempt_started_at, started_at) AS began FROM job WHERE id = :id") {
+      bind in
+      bind("id", id)
+    } read: {
+      try $0.date("began")
+    }
+    guard let startedAt else { return attempts }
+    return attempts.suffix(limit - 1) + [Attempt(number: record.attemptNumber, startedAt: startedAt)]
   }
 }

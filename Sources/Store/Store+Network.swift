@@ -3,21 +3,24 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// Failures that may come from one's own network, and pass with it.
+  /// Failures that the machine's own network may have caused, and that pass when it is back.
   public static let networkFailures: [JobFailure.Code] = [.connect, .dns, .stalled, .timeout]
 
-  /// Retries that wait because no connection came about, or fell silent, are due now. Waits that a server or a full disk
-  /// asked for stay. No event is left: the jobs wait as before, only shorter.
-  /// - Returns: how many there are.
+  /// Makes the retries due that wait because a connection failed or stalled. Waits that a server or a full disk asked for stay.
+  /// Leaves no event: the jobs still wait, only for a shorter time.
+  /// - Returns: the number of these retries.
   @discardableResult
   public func hastenNetworkRetries(at now: Date) async throws(StoreError) -> Int {
-    let codes = Self.networkFailures.map(\.rawValue)
     return try await queue.run { transaction in
       try transaction.run(
         """
-        UPDATE job INDEXED BY job_postponed SET retry_at = ?1
-        WHERE state = 'retrying' AND retry_at > ?1 AND error_code IN (?2, ?3, ?4, ?5)
-        """, [now.milliseconds, codes[0], codes[1], codes[2], codes[3]])
+        UPDATE job INDEXED BY job_postponed SET retry_at = :now
+        WHERE state = 'retrying' AND retry_at > :now AND error_code IN (SELECT value FROM json_each(:codes))
+        """
+      ) { bind in
+        bind("now", now)
+        bind("codes", "[\(Self.networkFailures.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]")
+      }
       return transaction.db.changesCount
     }
   }

@@ -2,30 +2,25 @@ public import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// What is remembered of a server that makes trouble.
-public struct OriginState: Equatable, Sendable {
-  /// Scheme, host and port.
-  public var name: String
-  /// Failures in a row.
-  public var failures: Int
-  /// No job of this origin begins before; `nil`: it is not blocked.
-  public var blockedUntil: Date?
-  /// When this was stored, so that a clock that was set back can be recognised.
-  public var updatedAt: Date
-}
-
 extension Store {
-  /// Remembers the failures of an origin. 0 failures and `nil` forget them.
+  /// Stores the failures of an origin. 0 failures and `nil` forget them.
   public func blockOrigin(
     _ name: String, failures: Int, until: Date?, at now: Date
   ) async throws(StoreError) {
     try await queue.run { transaction in
       try transaction.run(
         """
-        INSERT INTO origin (name, failures, blocked_until, updated_at) VALUES (?, ?, ?, ?)
+        INSERT INTO origin (name, failures, blocked_until, updated_at) 
+        VALUES (:name, :failures, :blocked_until, :updated_at)
         ON CONFLICT (name) DO UPDATE SET failures = excluded.failures, blocked_until = excluded.blocked_until,
           updated_at = excluded.updated_at
-        """, [name, failures, until?.milliseconds, now.milliseconds])
+        """
+      ) { bind in
+        bind("name", name)
+        bind("failures", failures)
+        bind("blocked_until", until)
+        bind("updated_at", now)
+      }
     }
   }
 
@@ -36,10 +31,10 @@ extension Store {
         SELECT name, failures, blocked_until, updated_at FROM origin INDEXED BY origin_troubled
         WHERE failures > 0 OR blocked_until IS NOT NULL ORDER BY name
         """
-      return try db.rows(sql) { reader in
+      return try db.rows(sql) { row in
         OriginState(
-          name: try reader.text(), failures: try reader.int(), blockedUntil: try reader.optionalDate(),
-          updatedAt: try reader.date())
+          name: try row.text("name"), failures: try row.int("failures"),
+          blockedUntil: try row.optionalDate("blocked_until"), updatedAt: try row.date("updated_at"))
       }
     }
   }

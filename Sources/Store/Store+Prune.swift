@@ -2,32 +2,17 @@ public import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// How far a pruning of the history has come. Begins with `PruneProgress()`.
-public struct PruneProgress: Equatable, Sendable {
-  fileprivate var event: Int64 = 0
-  /// The newest event when it began: what others add meanwhile is none of this pruning's business, whatever its time.
-  fileprivate var lastEvent: Int64?
-  fileprivate var areEventsDone = false
-  fileprivate var attemptsOfJob: Int64 = 0
-  /// Nothing is left to look at.
-  public fileprivate(set) var isDone = false
-  /// Rows that were deleted so far.
-  public fileprivate(set) var deleted = 0
-
-  public init() {}
-}
-
 extension Store {
-  /// Rows that one step looks at: a transaction of a few milliseconds.
+  /// Number of rows that one step looks at: a transaction of a few milliseconds.
   static let pruneStep = 500
-  /// Of a job that has not ended this many tries are kept, however old: those that `detail` shows.
+  /// Number of attempts that are kept of an unfinished job, however old: those that `detail` shows.
   static let keptAttempts = 100
 
-  /// Deletes a little of the history that is older than `limit`: events of jobs that have ended or are gone; tries of jobs
-  /// that have ended, and of the others all but the newest 100. Called again and again until `isDone`, it has looked at
-  /// all. Between two calls others write.
+  /// Deletes a small part of the history that is older than `limit`: events of jobs that have ended or are gone; attempts of
+  /// jobs that have ended, and all but the newest 100 attempts of other jobs. Call it until `isDone`: other transactions run
+  /// between the calls.
   ///
-  /// Numbers of deleted events are never used again. The space is used again; the file does not shrink.
+  /// Numbers of deleted events are never used again. The freed space is used again; the file does not shrink.
   public func prune(
     _ progress: PruneProgress, olderThan limit: Date
   ) async throws(StoreError) -> PruneProgress {
@@ -41,7 +26,7 @@ extension Store {
     return progress
   }
 
-  /// Events stand in the order of their times, but for clocks that were set back: a step without an old one is the last.
+  /// Events are in the order of their times, unless the clock was set back: a step without an old event is the last one.
   private func pruneEvents(_ progress: inout PruneProgress, _ limit: Int64) async throws(StoreError) {
     let start = progress.event
     var last = progress.lastEvent ?? 0
@@ -49,7 +34,11 @@ extension Store {
     progress.lastEvent = last
     let found: Window? = try await read { db in
       try Window.fetch(
-        db, "SELECT max(seq), min(at) FROM (SELECT seq, at FROM event WHERE seq > ? ORDER BY seq LIMIT ?)", start)
+        db,
+        """
+        SELECT max(seq) AS end, min(at) AS oldest
+        FROM (SELECT seq, at FROM event WHERE seq > :start ORDER BY seq LIMIT :limit)
+        """, start)
     }
     guard start < last, let window = found, window.oldest < limit else {
       progress.areEventsDone = true
@@ -58,7 +47,7 @@ extension Store {
     progress.event = window.end
     progress.deleted += try await delete(
       """
-      DELETE FROM event WHERE seq > ? AND seq <= ? AND at < ? AND NOT EXISTS (
+      DELETE FROM event WHERE seq > :start AND seq <= :end AND at < :limit AND NOT EXISTS (
         SELECT 1 FROM job WHERE job.id = event.job AND job.finished_at IS NULL)
       """, start, window.end, limit)
   }
@@ -69,8 +58,8 @@ extension Store {
       try Window.fetch(
         db,
         """
-        SELECT max(job), min(started_at) FROM (
-          SELECT job, started_at FROM attempt WHERE job > ? ORDER BY job, number LIMIT ?)
+        SELECT max(job) AS end, min(started_at) AS oldest FROM (
+          SELECT job, started_at FROM attempt WHERE job > :start ORDER BY job, number LIMIT :limit)
         """, start)
     }
     guard let window = found else {
@@ -81,7 +70,7 @@ extension Store {
     guard window.oldest < limit else { return }
     progress.deleted += try await delete(
       """
-      DELETE FROM attempt WHERE job > ? AND job <= ? AND COALESCE(ended_at, started_at) < ? AND EXISTS (
+      DELETE FROM attempt WHERE job > :start AND job <= :end AND COALESCE(ended_at, started_at) < :limit AND EXISTS (
         SELECT 1 FROM job WHERE job.id = attempt.job
           AND (job.finished_at IS NOT NULL OR attempt.number <= job.attempt_number - \(Self.keptAttempts)))
       """, start, window.end, limit)
@@ -90,28 +79,28 @@ extension Store {
   private func delete(_ sql: String, _ start: Int64, _ end: Int64, _ limit: Int64) async throws(StoreError) -> Int {
     try await queue.run(weight: Self.pruneStep) { transaction in
       try transaction.db.run(sql) { bind in
-        bind(start)
-        bind(end)
-        bind(limit)
+        bind("start", start)
+        bind("end", end)
+        bind("limit", limit)
       }
       return transaction.db.changesCount
     }
   }
 }
 
-/// The rows that one step is about.
+/// The rows that one step looks at.
 private struct Window: Sendable {
   let end: Int64
-  /// When the oldest of them was.
+  /// The time of the oldest row.
   let oldest: Int64
 
-  /// - Returns: `nil` where there is none.
+  /// - Returns: `nil`: there are no rows left.
   static func fetch(_ db: Database, _ sql: String, _ start: Int64) throws -> Window? {
     try db.row(sql) { bind in
-      bind(start)
-      bind(Store.pruneStep)
-    } read: { reader in
-      guard let end = try reader.optionalInt64(), let oldest = try reader.optionalInt64() else { return nil }
+      bind("start", start)
+      bind("limit", Store.pruneStep)
+    } read: { row in
+      guard let end = try row.optionalInt64("end"), let oldest = try row.optionalInt64("oldest") else { return nil }
       return Window(end: end, oldest: oldest)
     } ?? nil
   }

@@ -3,80 +3,19 @@ import GRDB
 public import TransferAPI
 import WireValues
 
-/// The end of an attempt, and what becomes of its job.
-public struct Settlement: Equatable, Sendable {
-  public var id: JobID
-  /// Of the claim under which the job runs.
-  public var fence: Int64
-  /// `complete`, `fail`, `postpone`, `requeue`, `pause` or `cancel`.
-  public var event: JobEvent
-  /// Why, for people.
-  public var reason: String?
-  /// Kept as the job's error by `fail` and `postpone`.
-  public var failure: JobFailure?
-  /// When the next try begins; only with `postpone`. `nil`: `retryDelay` from now.
-  public var retryAt: Date?
-  /// How long that is; what a clock that is set back cannot prolong.
-  public var retryDelay: Duration = .zero
-  public var bytesDone: Int64
-  public var bytesTotal: Int64?
-  public var resumeData: ResumeDataChange = .keep
-  public var attempt = AttemptEnd()
-  /// The try made progress, so it counts as the first of a new row of tries.
-  public var resetAttempts = false
-  /// The attempt is not one of those that may fail: it waited for room on the disk.
-  public var isUncounted = false
-  /// The try was cut off by the daemon's unexpected end: it does not count as a try, but as a crash. Every
-  /// other settlement ends a row of crashes.
-  public var crashed = false
-  /// With `crashed`: that end left a mark, which was counted by itself. The row of crashes stays as it is.
-  public var isMarked = false
-  /// What is to be done once the job has ended; stored with its end.
-  public var aftermath = Aftermath()
-
-  public enum ResumeDataChange: Equatable, Sendable {
-    case keep
-    case set(Data)
-    case clear
-  }
-
-  public init(id: JobID, fence: Int64, event: JobEvent, bytesDone: Int64, bytesTotal: Int64?) {
-    self.id = id
-    self.fence = fence
-    self.event = event
-    self.bytesDone = bytesDone
-    self.bytesTotal = bytesTotal
-  }
-}
-
-/// What an attempt's row tells when it is over; `Attempt` says what the fields mean.
-public struct AttemptEnd: Equatable, Sendable {
-  public var outcome: Attempt.Outcome?
-  public var resumedFrom: Int64 = 0
-  public var bytesReceived: Int64 = 0
-  public var httpStatus: Int?
-  public var remoteAddress: String?
-  public var networkProtocol: String?
-  public var timings: Attempt.Timings?
-  public var error: JobFailure?
-  /// It was cut off with the daemon: nobody knows when.
-  public var isEndUnknown = false
-  public init() {}
-}
-
 extension Store {
   /// Ends the attempt of a running job: the only way out of `running`.
-  /// - Returns: `false`, and nothing was changed, where the job is not running under that fence any more.
+  /// - Returns: `false`, without any change, if the job no longer runs under that fence.
   /// - Throws: `invalid` for an event that does not end an attempt.
   @discardableResult
   public func settle(_ settlement: Settlement, at now: Date) async throws(StoreError) -> Bool {
     try await settle([settlement], claiming: [], at: now).settled.first ?? false
   }
 
-  /// Ends attempts and lets others begin, all in one transaction: slots that become free are taken at once.
-  /// - Returns: for each settlement, in order, whether the job was still running under that fence, else nothing was
-  ///   changed; and the claimed jobs as `claim` answers them.
-  /// - Throws: `invalid` for an event that does not end an attempt. Nothing was changed then.
+  /// Ends attempts and begins others, all in one transaction: slots that become free are taken at once.
+  /// - Returns: for each settlement, in order, whether the job was still running under that fence (otherwise nothing was
+  ///   changed); and the claimed jobs, as `claim` returns them.
+  /// - Throws: `invalid`, without any change, for an event that does not end an attempt.
   public func settle(
     _ settlements: [Settlement], claiming ids: [JobID], at now: Date
   ) async throws(StoreError) -> (settled: [Bool], claimed: [JobRecord]) {
@@ -86,13 +25,13 @@ extension Store {
       for (settlement, timings) in zip(settlements, timings) {
         settled.append(try transaction.settle(settlement, timings: timings, at: now))
       }
-      return (settled, try ids.compactMap { id in try transaction.claim(id, at: now) })
+      return (settled, try transaction.claim(ids, at: now))
     }
   }
 }
 
 extension Attempt.Timings {
-  /// What `WireCoding` makes of it, without its cost for each job.
+  /// The same text as `WireCoding` writes, at a fraction of the cost.
   func json() -> String {
     func number(_ value: Double) -> String { value.isFinite ? "\(value)" : "0" }
     return """
@@ -105,25 +44,26 @@ extension Attempt.Timings {
 extension Transaction {
   fileprivate mutating func settle(_ settlement: Settlement, timings: String?, at now: Date) throws -> Bool {
     let id = settlement.id
-    let sql = """
-      SELECT attempt, attempt_number, crashes, crash_marks, retry_delay,
-        error_code, error_message, error_status, error_transient, owner
-      FROM job WHERE id = ? AND fence = ? AND state = 'running'
+    let found = try row(
       """
-    let found = try db.row(sql) { bind in
-      bind(id.rawValue)
-      bind(settlement.fence)
-    } read: { reader in
-      SettledJob(
-        attempt: try reader.int(), number: try reader.int(), crashes: try reader.int(),
-        crashMarks: try reader.int(), retryDelay: try reader.int64(), error: try reader.failure(),
-        owner: try reader.uid())
+      SELECT kind, owner, batch, bytes_done, bytes_total, attempt, attempt_number, attempt_started_at, started_at,
+        crashes, crash_marks, retry_delay, error_code, error_message, error_status, error_transient
+      FROM job WHERE id = :id AND fence = :fence AND state = 'running'
+      """
+    ) { bind in
+      bind("id", id)
+      bind("fence", settlement.fence)
+    } read: {
+      try SettledJob(&$0)
     }
     guard var job = found else { return false }
+    let before = job.share
     try job.apply(settlement, at: now)
     try noteLeftovers(settlement, to: job.state, at: now)
     try update(id, to: job, now: now)
-    try end(settlement, number: job.number, timings: timings, now: now)
+    if job.kind == .upload, job.state.isFinal { try leaveLine(id) }
+    sums.replace(before, by: job.share, owner: job.owner, batch: job.batch)
+    try insertAttempt(settlement, of: job, timings: timings, now: now)
     try note(
       .state, job: id, of: job.owner, at: now, from: .running, to: job.state, reason: settlement.reason,
       error: job.newError)
@@ -132,86 +72,105 @@ extension Transaction {
   }
 
   private func update(_ id: JobID, to job: SettledJob, now: Date) throws {
-    try db.run(
+    try run(
       """
-      UPDATE job SET state = ?, bytes_done = ?, bytes_total = ?, attempt = ?, crashes = ?, crash_marks = ?, retry_at = ?,
-        retry_delay = ?, finished_at = ?, resume_data = CASE WHEN ? THEN resume_data ELSE ? END,
-        finishing_device = CASE WHEN ?12 THEN NULL ELSE finishing_device END,
-        finishing_inode = CASE WHEN ?12 THEN NULL ELSE finishing_inode END,
-        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
-      WHERE id = ?
+      UPDATE job SET state = :state, bytes_done = :bytes_done, bytes_total = :bytes_total, attempt = :attempt,
+        crashes = :crashes, crash_marks = :crash_marks, retry_at = :retry_at, retry_delay = :retry_delay,
+        finished_at = :finished_at,
+        resume_data = CASE WHEN :keeps_resume_data THEN resume_data ELSE :resume_data END,
+        finishing_device = CASE WHEN :clears_finishing THEN NULL ELSE finishing_device END,
+        finishing_inode = CASE WHEN :clears_finishing THEN NULL ELSE finishing_inode END,
+        error_code = :error_code, error_message = :error_message, error_status = :error_status,
+        error_transient = :error_transient
+      WHERE id = :id
       """
     ) { bind in
-      bind(job.state.rawValue)
-      bind(job.bytesDone)
-      bind(job.bytesTotal)
-      bind(job.attempt)
-      bind(job.crashes)
-      bind(job.crashMarks)
-      bind(job.retryAt?.milliseconds)
-      bind(job.retryDelay)
-      bind(job.state.isFinal ? now.milliseconds : nil)
-      bind(job.resumeData == .keep)
-      if case .set(let data) = job.resumeData { bind(data) } else { bind.null() }
-      bind(job.resumeData == .clear)
-      bind(job.error)
-      bind(id.rawValue)
+      bind("state", job.state.rawValue)
+      bind("bytes_done", job.bytesDone)
+      bind("bytes_total", job.bytesTotal)
+      bind("attempt", job.attempt)
+      bind("crashes", job.crashes)
+      bind("crash_marks", job.crashMarks)
+      bind("retry_at", job.retryAt)
+      bind("retry_delay", job.retryDelay)
+      bind("finished_at", job.state.isFinal ? now : nil)
+      bind("keeps_resume_data", job.resumeData == .keep)
+      if case .set(let data) = job.resumeData { bind("resume_data", data) } else { bind.null("resume_data") }
+      bind("clears_finishing", job.resumeData == .clear)
+      bind.failure(job.error)
+      bind("id", id)
     }
   }
 
-  private func end(_ settlement: Settlement, number: Int, timings: String?, now: Date) throws {
+  /// Writes the attempt's row, when the attempt ends: a crash loses nothing, because the job's row says that the attempt runs, its
+  /// number and since when.
+  private func insertAttempt(_ settlement: Settlement, of job: SettledJob, timings: String?, now: Date) throws {
     let end = settlement.attempt
-    try db.run(
+    try run(
       """
-      UPDATE attempt SET ended_at = ?, outcome = ?, resumed_from = ?, bytes_received = ?, http_status = ?,
-        remote_address = ?, network_protocol = ?, timings = ?,
-        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
-      WHERE job = ? AND number = ?
+      INSERT OR REPLACE INTO attempt (job, number, started_at, ended_at, outcome, resumed_from, bytes_received,
+        http_status, remote_address, network_protocol, timings,
+        error_code, error_message, error_status, error_transient)
+      VALUES (:job, :number, :started_at, :ended_at, :outcome, :resumed_from, :bytes_received,
+        :http_status, :remote_address, :network_protocol, :timings,
+        :error_code, :error_message, :error_status, :error_transient)
       """
     ) { bind in
-      bind(end.isEndUnknown || settlement.crashed ? nil : now.milliseconds)
-      bind(end.outcome?.rawValue)
-      bind(end.resumedFrom)
-      bind(end.bytesReceived)
-      bind(end.httpStatus)
-      bind(end.remoteAddress)
-      bind(end.networkProtocol)
-      bind(timings)
-      bind(end.error)
-      bind(settlement.id.rawValue)
-      bind(number)
+      bind("job", settlement.id)
+      bind("number", job.number)
+      bind("started_at", job.startedAt)
+      bind("ended_at", end.isEndUnknown || settlement.crashed ? nil : now)
+      bind("outcome", end.outcome?.rawValue)
+      bind("resumed_from", end.resumedFrom)
+      bind("bytes_received", end.bytesReceived)
+      bind("http_status", end.httpStatus)
+      bind("remote_address", end.remoteAddress)
+      bind("network_protocol", end.networkProtocol)
+      bind("timings", timings)
+      bind.failure(end.error)
     }
   }
 }
 
-/// What a settlement makes of the columns that it touches.
+/// The columns of a job that a settlement changes.
 private struct SettledJob {
+  let kind: JobKind
+  let owner: UInt32
+  let batch: String?
   var state = JobState.running
   var attempt: Int
   let number: Int
-  let owner: UInt32
+  /// When the attempt began.
+  let startedAt: Int64
   var crashes: Int
   var crashMarks: Int
   var retryDelay: Int64
   var retryAt: Date?
-  var bytesDone: Int64 = 0
+  var bytesDone: Int64
   var bytesTotal: Int64?
-  /// `clear` forgets the `finishing` file too.
+  /// `clear` also forgets the `finishing` file.
   var resumeData = Settlement.ResumeDataChange.keep
   var error: JobFailure?
-  /// For the history: the error, where this settlement brought it.
+  /// For the history: the error that came with this settlement.
   var newError: JobFailure?
 
-  init(
-    attempt: Int, number: Int, crashes: Int, crashMarks: Int, retryDelay: Int64, error: JobFailure?, owner: UInt32
-  ) {
-    self.attempt = attempt
-    self.number = number
-    self.crashes = crashes
-    self.crashMarks = crashMarks
-    self.retryDelay = retryDelay
-    self.error = error
-    self.owner = owner
+  /// What the job adds to the sums.
+  var share: StateSums.Share { .init(state: state, bytesDone: bytesDone, bytesTotal: bytesTotal) }
+
+  init(_ row: inout RowReader) throws {
+    kind = try row.word("kind")
+    owner = try row.uid("owner")
+    batch = try row.optionalText("batch")
+    bytesDone = try row.int64("bytes_done")
+    bytesTotal = try row.optionalInt64("bytes_total")
+    attempt = try row.int("attempt")
+    number = try row.int("attempt_number")
+    let attemptStartedAt = try row.optionalInt64("attempt_started_at")
+    startedAt = try attemptStartedAt ?? row.int64("started_at")
+    crashes = try row.int("crashes")
+    crashMarks = try row.int("crash_marks")
+    retryDelay = try row.int64("retry_delay")
+    error = try row.failure()
   }
 
   mutating func apply(_ settlement: Settlement, at now: Date) throws(InvalidTransition) {
@@ -219,7 +178,7 @@ private struct SettledJob {
     if settlement.resetAttempts { attempt = 1 }
     if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt.saturatingSum(-1)) }
     crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
-    // An attempt that was cut off, or stopped to go on later, says nothing about what the daemon survives.
+    // An attempt that was cut off, or stopped and continues later, does not show that the daemon survives the job.
     if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
     bytesDone = settlement.bytesDone
     bytesTotal = settlement.bytesTotal

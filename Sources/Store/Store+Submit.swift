@@ -1,41 +1,19 @@
 public import FoundationEssentials
 import GRDB
-public import TransferAPI
-
-/// The answer to one added job.
-public struct Submission: Equatable, Sendable {
-  public var id: JobID
-  /// The key was known: nothing was added, `id` is the job that has it.
-  public var existing: Bool
-  public var state: JobState
-  /// The unfinished upload to the same URL that goes first. It may be another user's.
-  public var follows: JobID?
-  /// Whose that is.
-  public var followsOwner: UInt32?
-
-  public init(
-    id: JobID, existing: Bool, state: JobState, follows: JobID? = nil, followsOwner: UInt32? = nil
-  ) {
-    self.id = id
-    self.existing = existing
-    self.state = state
-    self.follows = follows
-    self.followsOwner = followsOwner
-  }
-}
+import TransferAPI
+import WireValues
 
 extension Store {
-  /// Adds jobs, all in one transaction, in their order; one that is refused does not keep the others out.
-  /// Jobs with a key that is stored already, or that came earlier in `specs`, are not added again. A batch is
-  /// made by the first job that names it.
-  /// - Parameter scope: what the caller may see: a job that holds a destination is named only if it is in there.
-  /// - Returns: for each spec, in order, the job, durable; or `destinationTaken`, `diskFull`, `io`.
+  /// Adds jobs in their order, all in one transaction. A refused job does not keep the others out. A job whose key is stored
+  /// already, or came earlier in `specs`, is not added again. The first job that names a batch creates it.
+  /// - Parameter scope: what the caller may see: an error names another job only if it is in scope.
+  /// - Returns: for each spec, in order, the durable job; or `destinationTaken`, `diskFull`, `io`.
   public func submit(
     _ specs: [JobSpec], in scope: Scope, at now: Date
   ) async -> [Result<Submission, StoreError>] {
     do {
       let path = path
-      let rows = try specs.map(NewRow.init)
+      let rows = try NewRow.rows(specs)
       return try await queue.run(weight: specs.count) { transaction in
         var insertion = Insertion(now: now, scope: scope)
         let results: [Result<Submission, StoreError>] = try rows.map { row in
@@ -44,7 +22,7 @@ extension Store {
           } catch let error as StoreError {
             return .failure(error)
           } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-            // The row itself was refused; any other error may have left half a job, so all of it is undone.
+            // Only the row was refused. Any other error may have left half a job: the whole transaction is undone.
             return .failure(StoreError(error, path: path))
           }
         }
@@ -57,27 +35,50 @@ extension Store {
   }
 }
 
-/// A job as it is stored: what its row holds, and its secrets.
+/// A job as it is stored: the content of its row, and its secrets.
 private struct NewRow: Sendable {
+  /// As it was given: with secrets.
   let spec: JobSpec
+  /// `spec.url` without secrets.
+  let url: String
   let options: String?
   let secrets: Data?
 
-  init(_ spec: JobSpec) throws {
-    let (open, secrets) = spec.split()
-    self.spec = open
-    options = try JobOptions.json(for: open)
-    self.secrets = try secrets?.encoded()
+  var source: String { spec.kind == .download ? url : spec.source }
+  var destination: String { spec.kind == .upload ? url : spec.destination }
+
+  static func rows(_ specs: [JobSpec]) throws -> [NewRow] {
+    // The jobs of a batch usually have the same options: these are split and made a text once.
+    var last = JobOptions()
+    var open: String?
+    var optionSecrets = OptionSecrets()
+    return try specs.map { spec in
+      if spec.options != last {
+        last = spec.options
+        let split = last.withoutSecrets()
+        open = try OptionText.text(of: split.open)
+        optionSecrets = split.secrets
+      }
+      let url = JobSpec.split(url: spec.url)
+      var secrets = JobSecrets()
+      secrets.username = spec.credentials?.username
+      secrets.password = spec.credentials?.password
+      secrets.url = url.secret
+      secrets.options = optionSecrets
+      return NewRow(
+        spec: spec, url: url.open, options: open, secrets: secrets == JobSecrets() ? nil : try secrets.encoded())
+    }
   }
 }
 
-/// Puts rows into `job`; remembers the origins and batches that it has seen.
+/// Inserts rows into `job`, and remembers the origins and batches that it has seen.
 private struct Insertion {
   let now: Date
   let scope: Scope
   private var origins: [String: Int64] = [:]
   private var batches: Set<BatchID> = []
   private var secrets = SecretPack()
+  private var tokens = RandomTokens()
 
   init(now: Date, scope: Scope) {
     self.now = now
@@ -88,7 +89,7 @@ private struct Insertion {
 
   mutating func insert(_ row: NewRow, _ transaction: inout Transaction) throws -> Submission {
     let spec = row.spec
-    if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction.db) {
+    if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction) {
       return existing
     }
     let origin = try originID(spec.origin, transaction)
@@ -99,71 +100,64 @@ private struct Insertion {
       batches.insert(batch)
     }
     let state: JobState = spec.paused ? .paused : .queued
-    let follows = spec.replacesTarget ? try transaction.endOfLine(to: spec.destination) : nil
+    let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination) : nil
     let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
-      try insertRow(row, state: state, origin: origin, follows: follows?.id, place, transaction)
+      try insertRow(row, state: state, origin: origin, blockedBy: blocker?.id, place, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
-      // The index is asked by inserting; only a refusal is worth a second look.
+      // The index has refused the row: find out which job holds the destination.
       try checkDestination(of: spec, transaction)
       throw error
     }
     if let bytes = row.secrets { secrets.keep(bytes) }
     let id = JobID(transaction.db.lastInsertedRowID)
+    transaction.sums.replace(nil, by: .init(state: state), owner: spec.owner, batch: spec.batch)
     try transaction.note(.added, job: id, of: spec.owner, at: now, to: state)
-    return Submission(id: id, existing: false, state: state, follows: follows?.id, followsOwner: follows?.owner)
+    return Submission(id: id, existing: false, state: state, blockedBy: blocker?.id, blockerOwner: blocker?.owner)
   }
 
   private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
-    guard spec.kind == .download, !spec.destination.hasSuffix("/") else { return }
+    guard spec.kind == .download, !spec.destination.hasTrailingSlash else { return }
     try transaction.claimDestination(spec.destination, for: nil, in: scope)
   }
 
-  private func insertRow(
-    _ row: NewRow, state: JobState, origin: Int64, follows: JobID?, _ place: SecretPlace?, _ transaction: Transaction
+  private mutating func insertRow(
+    _ row: NewRow, state: JobState, origin: Int64, blockedBy: JobID?, _ place: SecretPlace?, _ transaction: Transaction
   ) throws {
     let spec = row.spec
-    try transaction.db.run(
+    let token = tokens.next()
+    try transaction.run(
       """
-      INSERT INTO job (kind, state, source, destination, origin_id, replace,
-        create_directories, name_from_response, checksum, options, batch, key, priority, limit_rate,
-        max_attempts, connect_timeout, stall_timeout, part_token, created_at, follows, spool, owner, secret, secret_offset,
-        secret_length)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
+        blocked_by, part_token, created_at, secret, secret_offset, secret_length)
+      VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
+        :blocked_by, :part_token, :created_at, :secret, :secret_offset, :secret_length)
       """
     ) { bind in
-      bind(spec.kind.rawValue)
-      bind(state.rawValue)
-      bind(spec.source)
-      bind(spec.destination)
-      bind(origin)
-      bind(spec.replace)
-      bind(spec.createDirectories)
-      bind(spec.nameFromResponse)
-      bind(spec.checksum)
-      bind(row.options)
-      bind(spec.batch)
-      bind(spec.key)
-      bind(spec.priority)
-      bind(spec.limitRate)
-      bind(spec.maxAttempts)
-      bind(spec.connectTimeout)
-      bind(spec.stallTimeout)
-      bind(randomToken())
-      bind(now.milliseconds)
-      bind(follows?.rawValue)
-      bind(spec.spool)
-      bind(Int64(spec.owner))
-      bind(place)
+      bind("owner", spec.owner)
+      bind("kind", spec.kind.rawValue)
+      bind("state", state.rawValue)
+      bind("source", row.source)
+      bind("destination", row.destination)
+      bind("origin_id", origin)
+      bind("options", row.options)
+      bind("batch", spec.batch)
+      bind("key", spec.key)
+      bind("priority", spec.priority)
+      bind("spool", spec.spool)
+      bind("blocked_by", blockedBy)
+      bind("part_token", token)
+      bind("created_at", now)
+      bind.secretPlace(place)
     }
   }
 
-  private static func submission(key: String, owner: UInt32, _ db: Database) throws -> Submission? {
-    try db.row("SELECT id, state FROM job WHERE key = ? AND owner = ?") { bind in
-      bind(key)
-      bind(Int64(owner))
-    } read: { reader in
-      Submission(id: JobID(try reader.int64()), existing: true, state: try reader.word())
+  private static func submission(key: String, owner: UInt32, _ transaction: Transaction) throws -> Submission? {
+    try transaction.row("SELECT id, state FROM job WHERE key = :key AND owner = :owner") { bind in
+      bind("key", key)
+      bind("owner", owner)
+    } read: { row in
+      Submission(id: try row.jobID("id"), existing: true, state: try row.word("state"))
     }
   }
 
@@ -176,20 +170,34 @@ private struct Insertion {
 
   private func makeBatch(_ batch: BatchID, _ transaction: Transaction) throws {
     try transaction.run(
-      "INSERT INTO batch (name, owner, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-      [batch.name, Int64(batch.owner), now.milliseconds])
+      "INSERT INTO batch (name, owner, created_at) VALUES (:name, :owner, :created_at) ON CONFLICT DO NOTHING"
+    ) { bind in
+      bind("name", batch.name)
+      bind("owner", batch.owner)
+      bind("created_at", now)
+    }
   }
 }
 
 extension Transaction {
-  /// The row of an origin, made where it is missing.
+  /// The row of an origin, which is created if it is missing.
   func originID(_ name: String, at now: Date) throws -> Int64 {
-    try run(
-      "INSERT INTO origin (name, updated_at) VALUES (?, ?) ON CONFLICT DO NOTHING", [name, now.milliseconds])
-    let statement = try db.cachedStatement(sql: "SELECT id FROM origin WHERE name = ?")
-    guard let id = try Int64.fetchOne(statement, arguments: [name]) else {
-      throw StoreError.io("\(path): the origin \(name) was not stored")
+    if let id = try db.originID(name) { return id }
+    try run("INSERT INTO origin (name, updated_at) VALUES (:name, :updated_at)") { bind in
+      bind("name", name)
+      bind("updated_at", now)
     }
-    return id
+    return db.lastInsertedRowID
+  }
+}
+
+extension Database {
+  /// The row of an origin; `nil`: there is none.
+  func originID(_ name: String) throws -> Int64? {
+    try row("SELECT id FROM origin WHERE name = :name") { bind in
+      bind("name", name)
+    } read: {
+      try $0.int64("id")
+    }
   }
 }

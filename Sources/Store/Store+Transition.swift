@@ -1,17 +1,16 @@
 public import FoundationEssentials
 import GRDB
 public import TransferAPI
+import WireValues
 
 extension Store {
-  /// Does what a person asks of jobs that are not running: `pause`, `resume`, `cancel` or `retry`, all in one
-  /// transaction. Where the wish is fulfilled already (pausing what is paused), nothing changes and no event
-  /// is left.
+  /// Applies `pause`, `resume`, `cancel` or `retry` to jobs that are not running, all in one transaction. A job that is already
+  /// in the wanted state does not change and leaves no event.
   ///
-  /// `retry` counts tries anew and forgets the error; what is on disk is kept, but for a cancelled job, which
-  /// has nothing there. An upload whose outcome is not known forgets that it was on its way, too: it is sent again. `cancel` forgets the resume data: the part file is the caller's to remove.
-  /// - Parameter scope: a job outside does not exist, and no job outside is named in an error.
-  /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`,
-  ///   `destinationTaken`.
+  /// `retry` counts attempts anew and forgets the error. It keeps the bytes on disk; a cancelled job has none. An upload whose
+  /// outcome is unknown is sent again from its beginning. `cancel` forgets the resume data; the caller removes the part file.
+  /// - Parameter scope: jobs out of scope do not exist, and no error names one.
+  /// - Returns: for each id, in order, the state before; or `notFound`, `busy`, `invalid`, `destinationTaken`.
   public func transition(
     _ ids: [JobID], _ event: JobEvent, in scope: Scope, at now: Date, reason: String? = nil
   ) async -> [Result<JobState, StoreError>] {
@@ -20,21 +19,23 @@ extension Store {
     }
   }
 
-  /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used
-  /// again. What a server holds of their uploads is remembered, to be taken back.
+  /// Deletes jobs and their attempts, in one transaction. Their events stay, and their ids are never used again. Unfinished
+  /// uploads are queued for remote cleanup.
   /// - Returns: for each id, in order, success; or `notFound`, `busy`.
   public func remove(_ ids: [JobID], in scope: Scope, at now: Date) async -> [Result<Void, StoreError>] {
     await each(ids) { id, transaction in
-      let (state, owner) = try transaction.idleState(of: id, in: scope)
-      try transaction.noteAbandonment(of: id, ledger: nil, at: now)
+      let job = try transaction.idleJob(id, in: scope)
+      try transaction.noteRemoteCleanup(of: id, ledger: nil, at: now)
       try transaction.forgetFailedAction(of: id)
       try transaction.erase(transaction.secretPlace(in: .job, id.rawValue))
-      try transaction.run("DELETE FROM job WHERE id = ?", [id.rawValue])
-      try transaction.note(.removed, job: id, of: owner, at: now, from: state)
+      if job.kind == .upload { try transaction.leaveLine(id) }
+      try transaction.run("DELETE FROM job WHERE id = :id") { $0("id", id) }
+      transaction.sums.replace(job.share, by: nil, owner: job.owner, batch: job.batch)
+      try transaction.note(.removed, job: id, of: job.owner, at: now, from: job.share.state)
     }
   }
 
-  /// One operation for many jobs. A job that is refused has changed nothing: checks come before writes.
+  /// One operation for many jobs. A refused job has changed nothing: checks come before writes.
   private func each<Value: Sendable>(
     _ ids: [JobID], _ body: @escaping @Sendable (JobID, inout Transaction) throws -> Value
   ) async -> [Result<Value, StoreError>] {
@@ -57,32 +58,54 @@ extension Store {
   }
 }
 
+/// What a verb has to know of a job that does not run.
+private struct IdleJob {
+  let kind: JobKind
+  let owner: UInt32
+  let batch: String?
+  /// What the job adds to the sums.
+  var share: StateSums.Share
+
+  init(_ row: inout RowReader) throws {
+    kind = try row.word("kind")
+    owner = try row.uid("owner")
+    batch = try row.optionalText("batch")
+    share = StateSums.Share(
+      state: try row.word("state"), bytesDone: try row.int64("bytes_done"),
+      bytesTotal: try row.optionalInt64("bytes_total"))
+  }
+}
+
 extension Transaction {
-  /// - Throws: `notFound`, and `busy` where the job is running.
-  fileprivate func idleState(of id: JobID, in scope: Scope) throws -> (state: JobState, owner: UInt32) {
-    let found: (state: JobState, owner: UInt32)? = try db.row("SELECT state, owner FROM job WHERE id = ?") { bind in
-      bind(id.rawValue)
-    } read: { reader in
-      (try reader.word(), try reader.uid())
+  /// - Throws: `notFound`, and `busy` if the job is running.
+  fileprivate func idleJob(_ id: JobID, in scope: Scope) throws -> IdleJob {
+    let found = try row("SELECT kind, owner, batch, state, bytes_done, bytes_total FROM job WHERE id = :id") { bind in
+      bind("id", id)
+    } read: {
+      try IdleJob(&$0)
     }
     guard let found, scope.includes(found.owner) else { throw StoreError.notFound(id) }
-    guard found.state != .running else { throw StoreError.busy(id) }
+    guard found.share.state != .running else { throw StoreError.busy(id) }
     return found
   }
 
   fileprivate mutating func transition(
     _ id: JobID, _ event: JobEvent, in scope: Scope, at now: Date, reason: String?
   ) throws -> JobState {
-    let (before, owner) = try idleState(of: id, in: scope)
+    let job = try idleJob(id, in: scope)
+    let before = job.share.state
     let after = try before.applying(event)
     if event == .retry { try forgetCrashMarks(of: id) }
     guard after != before else { return before }
     var error: JobFailure?
     var reason = reason
+    var share = job.share
+    share.state = after
     switch after {
     case .queued:
       if event == .retry {
         if try forgetsUnknownOutcome(of: id) {
+          share.bytesDone = 0
           reason = [reason, "all of it is sent again, and the server may have it already"].compactMap { $0 }
             .joined(separator: "; ")
         }
@@ -93,23 +116,34 @@ extension Transaction {
     case .paused: try move(id, to: after)
     case .cancelled:
       error = .cancelled(reason)
+      share.bytesDone = 0
       try cancel(id, error: error, at: now)
+      if job.kind == .upload { try leaveLine(id) }
     case .running, .retrying, .completed, .failed:
       throw InvalidTransition(state: before, event: event)
     }
-    try note(.state, job: id, of: owner, at: now, from: before, to: after, reason: reason, error: error)
+    sums.replace(job.share, by: share, owner: job.owner, batch: job.batch)
+    try note(.state, job: id, of: job.owner, at: now, from: before, to: after, reason: reason, error: error)
     return before
   }
 
   private func move(_ id: JobID, to state: JobState) throws {
-    try run("UPDATE job SET state = ?, retry_at = NULL WHERE id = ?", [state.rawValue, id.rawValue])
+    try run("UPDATE job SET state = :state, retry_at = NULL WHERE id = :id") { bind in
+      bind("state", state.rawValue)
+      bind("id", id)
+    }
   }
 
-  /// - Returns: whether nobody knew how the upload had ended.
+  /// - Returns: whether the outcome of the upload was unknown.
   private func forgetsUnknownOutcome(of id: JobID) throws -> Bool {
     try run(
-      "UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ? AND kind = 'upload' AND error_code = ?",
-      [id.rawValue, JobFailure.Code.outcomeUnknown.rawValue])
+      """
+      UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = :id AND kind = 'upload' AND error_code = :code
+      """
+    ) { bind in
+      bind("id", id)
+      bind("code", JobFailure.Code.outcomeUnknown.rawValue)
+    }
     return db.changesCount == 1
   }
 
@@ -123,27 +157,35 @@ extension Transaction {
       UPDATE job SET state = 'queued', attempt = 0, crashes = 0, retry_at = NULL, retry_delay = 0,
         finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL,
         error_transient = NULL
-      WHERE id = ?
-      """, [id.rawValue])
+      WHERE id = :id
+      """
+    ) { $0("id", id) }
   }
 
   private func cancel(_ id: JobID, error: JobFailure?, at now: Date) throws {
-    try noteAbandonment(of: id, ledger: nil, at: now)
+    try noteRemoteCleanup(of: id, ledger: nil, at: now)
     try run(
       """
       UPDATE job SET state = 'cancelled', bytes_done = 0, resume_data = NULL, finishing_device = NULL,
-        finishing_inode = NULL, retry_at = NULL, finished_at = ?,
-        error_code = ?, error_message = ?, error_status = ?, error_transient = ?
-      WHERE id = ?
-      """, [now.milliseconds] + error.columns + [id.rawValue])
+        finishing_inode = NULL, retry_at = NULL, finished_at = :now,
+        error_code = :error_code, error_message = :error_message, error_status = :error_status,
+        error_transient = :error_transient
+      WHERE id = :id
+      """
+    ) { bind in
+      bind("now", now)
+      bind.failure(error)
+      bind("id", id)
+    }
   }
 
   private func claimDestination(of id: JobID, in scope: Scope) throws {
-    let statement = try db.cachedStatement(
-      sql: "SELECT destination FROM job WHERE id = ? AND kind = 'download'")
-    guard let destination = try String.fetchOne(statement, arguments: [id.rawValue]),
-      !destination.hasSuffix("/")
-    else { return }
+    let destination = try row("SELECT destination FROM job WHERE id = :id AND kind = 'download'") { bind in
+      bind("id", id)
+    } read: {
+      try $0.text("destination")
+    }
+    guard let destination, !destination.hasTrailingSlash else { return }
     try claimDestination(destination, for: id, in: scope)
   }
 }

@@ -2,37 +2,12 @@ public import FoundationEssentials
 import GRDB
 public import TransferAPI
 
-/// Another address of the same file, checked by the daemon.
-public struct AddressChange: Equatable, Sendable {
-  /// Without userinfo.
-  public var url: String
-  public var origin: String
-  /// Replaces what was stored, also where it is `nil`.
-  public var credentials: JobSpec.Credentials?
-  /// Of an upload: what the server has of it does not count there, and is to be taken back.
-  public var isElsewhere: Bool
-  /// Of an upload: the collection of `url`, in the place of what was stored.
-  public var collection: String?
-
-  public init(
-    url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false,
-    collection: String? = nil
-  ) {
-    self.url = url
-    self.origin = origin
-    self.credentials = credentials
-    self.isElsewhere = isElsewhere
-    self.collection = collection
-  }
-}
-
 extension Store {
-  /// Changes what is given and leaves the rest. Leaves a `changed` event where something is different
-  /// afterwards.
+  /// Changes the given values. Leaves a `changed` event if something is different afterwards.
   /// - Parameters:
-  ///   - limitRate: bytes a second; `.some(nil)` takes the limit away.
-  ///   - address: in every state but `running` and `completed`. Resume data is kept; headers that look like secrets are
-  ///     not where the origin is another: they were given for the old one. The event's reason names them.
+  ///   - limitRate: bytes per second; `.some(nil)` removes the limit.
+  ///   - address: in every state but `running` and `completed`. Resume data is kept. Headers that look like secrets are dropped
+  ///     if the origin changes, because they were given for the old one. The event's reason names them.
   /// - Returns: the job as it is now.
   /// - Throws: `notFound`, `urlChangeNotAllowed`.
   public func update(
@@ -52,38 +27,49 @@ extension Transaction {
     guard let before = try JobRecord.fetch(db, id: id, in: scope) else { throw StoreError.notFound(id) }
     var spec = before.spec
     if let priority { spec.priority = priority }
-    if let limitRate { spec.limitRate = limitRate }
+    if let limitRate { spec.options.limitRate = limitRate }
     var reason: String?
     if let address {
       if spec.origin != address.origin { reason = spec.dropSecrets() }
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
-      if spec.kind == .upload { spec.upload.collection = address.collection }
+      if spec.kind == .upload { spec.options.upload.collection = address.collection }
     }
     guard spec != before.spec else { return before }
     switch before.job.state {
     case .running, .completed:
-      if spec.url != before.spec.url || spec.credentials != before.spec.credentials || spec.upload != before.spec.upload
+      if spec.url != before.spec.url || spec.credentials != before.spec.credentials
+        || spec.options.upload != before.spec.options.upload
       {
         throw StoreError.urlChangeNotAllowed(id, before.job.state)
       }
     case .queued, .retrying, .paused, .failed, .cancelled: break
     }
     if spec.kind == .upload, address?.isElsewhere == true {
-      try noteAbandonment(of: id, ledger: nil, at: now)
-      try run("UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = ?", [id.rawValue])
+      try noteRemoteCleanup(of: id, ledger: nil, at: now)
+      try run("UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = :id") { $0("id", id) }
+      sums.replace(
+        .init(state: before.job.state, bytesDone: before.job.bytesDone, bytesTotal: before.job.bytesTotal),
+        by: .init(state: before.job.state, bytesTotal: before.job.bytesTotal), owner: spec.owner, batch: spec.batch)
     }
     let (open, secrets) = spec.split()
+    let origin = try originID(open.origin, at: now)
+    let options = try OptionText.text(of: open.options)
     try run(
       """
-      UPDATE job SET priority = ?, limit_rate = ?, source = ?, destination = ?, origin_id = ?, options = ?
-      WHERE id = ?
-      """,
-      [
-        open.priority, open.limitRate, open.source, open.destination, try originID(open.origin, at: now),
-        try JobOptions.json(for: open), id.rawValue,
-      ])
+      UPDATE job SET priority = :priority, source = :source, destination = :destination, origin_id = :origin_id,
+        options = :options
+      WHERE id = :id
+      """
+    ) { bind in
+      bind("priority", open.priority)
+      bind("source", open.source)
+      bind("destination", open.destination)
+      bind("origin_id", origin)
+      bind("options", options)
+      bind("id", id)
+    }
     if secrets != before.spec.split().secrets {
       try erase(secretPlace(in: .job, id.rawValue))
       try setSecretPlace(in: .job, id.rawValue, try secrets.map { try keep($0.encoded()) })
@@ -99,19 +85,19 @@ extension Transaction {
 }
 
 extension JobSpec {
-  /// Forgets what was given for the server of the present URL and is nobody else's to see: headers that look like secrets or
-  /// are looked up as such, and where user name and password are found. netrc stays, for it goes by the host.
-  /// - Returns: for people, what that was; `nil` for nothing.
+  /// Drops what was given for the present server and no other may see: headers that look like secrets or are looked up, and the
+  /// place where user name and password are looked up. netrc stays, because it goes by the host.
+  /// - Returns: what was dropped, for people; `nil`: nothing.
   fileprivate mutating func dropSecrets() -> String? {
-    let names = headers.keys.filter(Secrets.isSecret(headerName:)) + secretHeaders.keys
+    let names = options.headers.keys.filter(Secrets.isSecret(headerName:)) + options.secretHeaders.keys
     for name in names {
-      headers[name] = nil
-      secretHeaders[name] = nil
+      options.headers[name] = nil
+      options.secretHeaders[name] = nil
     }
     var dropped: [String] = []
     if !names.isEmpty { dropped.append("the headers \(names.sorted().joined(separator: ", "))") }
-    if let reference = credentialsReference, reference != .netrc {
-      credentialsReference = nil
+    if let reference = options.credentials, reference != .netrc {
+      options.credentials = nil
       dropped.append("the user name and password from \(reference)")
     }
     return dropped.isEmpty

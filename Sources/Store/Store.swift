@@ -3,19 +3,18 @@ import GRDB
 import Glibc
 public import TransferAPI
 
-/// The jobs, their tries and their history in `<directory>/transferd.db`: what is true after a power cut.
+/// The jobs, their attempts and their history, in `<directory>/transferd.db`. They survive a power cut.
 ///
-/// Every verb that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws
-/// and has changed nothing. Verbs may be called from anywhere, at once; those that wait together are
-/// committed together. Reads run beside the writing and see every change that was awaited before. A cancelled
-/// task's call is finished all the same. The store has no clock: times are passed in, and kept to the
-/// millisecond.
+/// Every call that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws without any
+/// change. Calls may come from any task at any time; calls that wait together are committed together. Reads run beside the
+/// writing and see every change that was awaited before. A call is completed even if its task is cancelled. The store has no
+/// clock: times are passed in, and stored to the millisecond.
 ///
-/// The caller sees to it that one process at a time has the directory open.
+/// Only one process at a time may have the directory open; the caller ensures that.
 public final class Store: Sendable {
-  /// 8 hexadecimal digits, made with the database: tells it from any other, before and after.
+  /// 8 hexadecimal digits that identify this database among all others. They never change.
   public let storeID: String
-  /// Why secrets that an earlier release left in the file's unused space are still there; `nil` where there are none.
+  /// Why secrets that an earlier release left in the file's unused space are still there; `nil`: there are none.
   public let rewriteFailure: String?
   let path: String
   let pool: DatabasePool
@@ -24,18 +23,21 @@ public final class Store: Sendable {
 
   /// Opens or creates the database, brings it to this release's schema, and sets file mode 0600.
   ///
-  /// Blocks, for some time where a large database has to be checked because the machine went down with it
-  /// open.
+  /// Blocks: for a while if a large database has to be checked because the machine went down with it open, and for up to a
+  /// minute if an earlier release has written a database with a million jobs.
   /// - Parameters:
-  ///   - directory: where the database is; made (0700) where it is missing.
-  ///   - owner: the daemon's uid, to which jobs from releases without owners belong.
-  ///   - onEvents: called after each commit, in the order of the commits, with the events that it made true,
-  ///     and before the verb returns. On the writing thread: it must be quick and not wait for the store.
-  /// - Throws: `newerVersion`, `damaged`, `readOnly`: the files are as they were. `diskFull`, `io`.
+  ///   - directory: the database's directory; created (0700) if it is missing.
+  ///   - owner: the daemon's uid. Jobs from releases without owners get this owner.
+  ///   - onMigration: called before the database of an earlier release is changed.
+  ///   - onEvents: called after each commit, in the order of the commits, with the events of that commit, and before the call
+  ///     that caused them returns. It runs on the writing thread: it must be quick and must not wait for the store.
+  /// - Throws: `newerVersion`, `noSpaceToMigrate`, `damaged`, `readOnly`: the files are as they were. `diskFull`, `io`.
   public init(
-    directory: String, owner: UInt32 = geteuid(), now: Date, onEvents: @escaping @Sendable ([Event]) -> Void
+    directory: String, owner: UInt32 = geteuid(), now: Date,
+    onMigration: @escaping @Sendable (PendingMigration) -> Void = { _ in },
+    onEvents: @escaping @Sendable ([Event]) -> Void
   ) throws(StoreError) {
-    let file = DatabaseFile(directory: directory, owner: owner)
+    let file = DatabaseFile(directory: directory, owner: owner, willMigrate: onMigration)
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw .io("cannot create \(directory): \(String(cString: strerror(errno)))")
     }
@@ -44,10 +46,10 @@ public final class Store: Sendable {
     let isScrubbed: Bool
     do {
       pool = try DatabasePool(path: path, configuration: DatabaseFile.configuration)
-      // GRDB asks for NORMAL while opening, which may lose commits in a power cut.
+      // GRDB sets NORMAL while opening, which may lose commits in a power cut.
       try pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = FULL") }
       try Migrations.migrator(owner: owner).migrate(pool)
-      // What was erased before a crash is still in the WAL.
+      // Secrets that were erased before a crash are still in the WAL.
       isScrubbed = (try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }) != nil
       guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
         throw StoreError.damaged(path: path, reason: "it has lost its own name")
@@ -62,8 +64,7 @@ public final class Store: Sendable {
     if !isScrubbed { queue.planScrub() }
   }
 
-  /// Finishes what was handed in, moves the WAL into the database, closes. Later calls of any verb throw
-  /// `closed`.
+  /// Finishes the calls that are under way, moves the WAL into the database, and closes it. Later calls throw `closed`.
   public func close() async {
     let pool = pool
     let queue = queue
@@ -78,18 +79,18 @@ public final class Store: Sendable {
       }
       if !isFirst { continuation.resume() }
     }
-    // Readers first: the last connection to go takes the WAL's files away, which a reader cannot.
+    // Readers first: the last connection deletes the WAL's files, and a reader cannot.
     readers.close()
     try? pool.close()
   }
 
-  /// Empties caches, without waiting for anybody.
+  /// Empties the caches. Does not wait for that.
   public func releaseMemory() {
     queue.releaseMemory()
     readers.releaseMemory()
   }
 
-  /// Reads a consistent state, beside the writing.
+  /// Reads one consistent state, beside the writing.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(StoreError) -> Value {

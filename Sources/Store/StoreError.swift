@@ -1,25 +1,26 @@
 import GRDB
 public import TransferAPI
 
-/// What the store could not do, and why. `description` is for people: it says which file or job, and what to
-/// do.
+/// What the store could not do, and why. `description` is for people: it names the file or job, and says what to do.
 public enum StoreError: Error, Equatable, Sendable {
   case notFound(JobID)
   case noSuchBatch(String)
-  /// Several users have a batch of this name, and none of them asks.
+  /// Several users have a batch of this name, and the caller has none.
   case ambiguousBatch(String, owners: [UInt32])
-  /// An unfinished job writes to the same path; `nil`: one that the caller may not see.
+  /// An unfinished job writes to the same path; `nil`: the caller may not see that job.
   case destinationTaken(path: String, by: JobID?)
   case invalid(InvalidTransition)
-  /// The job is running: whoever runs it ends it with `settle` first.
+  /// The job is running: `settle` has to end its attempt first.
   case busy(JobID)
-  /// The URL of a job that is running or completed stays as it is.
+  /// The URL of a running or completed job cannot change.
   case urlChangeNotAllowed(JobID, JobState)
   /// Nothing of the operation was stored. The store stays usable.
   case diskFull(path: String)
   /// A later release has written the database. It was not touched.
   case newerVersion(path: String)
-  /// The file is not, or no longer, a sound database. Nothing is ever repaired or deleted.
+  /// The disk has too little space for the migration of an earlier release's database. It was not touched.
+  case noSpaceToMigrate(path: String, neededBytes: Int64, freeBytes: Int64)
+  /// The file is no sound database. The store never repairs or deletes it.
   case damaged(path: String, reason: String)
   case readOnly(path: String)
   /// The system or SQLite refused for another reason. Nothing of the operation was stored.
@@ -45,6 +46,9 @@ extension StoreError: CustomStringConvertible {
     case .newerVersion(let path):
       "cannot use \(path): a newer release of transferd has written it; install that release or name another"
         + " state directory"
+    case .noSpaceToMigrate(let path, let needed, let free):
+      "cannot bring \(path) to this release's format: that needs \(needed >> 20) MiB of free space on its disk, and"
+        + " \(free >> 20) MiB are free; free some space and start transferd again"
     case .damaged(let path, let reason):
       "cannot use \(path): \(reason); it was left as it is: restore it from a backup, or move it and its -wal"
         + " file away to start with an empty queue"

@@ -2,52 +2,52 @@ import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// What an operation works on: the writing connection inside the group's transaction, and the events that the
-/// commit will make true.
+/// The writing connection inside a group's transaction, and the events that become true with its commit.
 struct Transaction {
   let db: Database
   let path: String
+  private let statements: StatementCache
   var events: [Event] = []
-  /// Secrets were erased, whose old bytes stand in the WAL and the file until the next whole checkpoint.
+  /// Changes of the counters by state and of the sums of batches; written before the commit.
+  var sums = StateSums()
+  /// Secrets were erased. Their old bytes stand in the WAL and the file until the next complete checkpoint.
   var isErasing = false
 
   init(_ db: Database, path: String) {
     self.db = db
     self.path = path
+    statements = StatementCache(db)
   }
 
-  /// - Parameter arguments: one for each `?`; not checked, for speed. A statement that failed once is not in
-  ///   GRDB's cache any more, so binding to a cached one cannot fail.
-  func run(_ sql: String, _ arguments: StatementArguments) throws {
-    let statement = try db.cachedStatement(sql: sql)
-    statement.setUncheckedArguments(arguments)
-    try statement.execute()
+  /// Executes a statement. Its parameters are bound by name.
+  func run(_ sql: StaticString, _ bind: (inout ParameterBinder) -> Void = { _ in }) throws {
+    try statements.statement(sql).run(bind)
   }
 
-  /// Appends to the history, which outlives the job, of its owner.
+  /// The first row, as `read` returns it; `nil`: there is none.
+  func row<Value>(
+    _ sql: StaticString, _ bind: (inout ParameterBinder) -> Void = { _ in }, read: (inout RowReader) throws -> Value
+  ) throws -> Value? {
+    try statements.statement(sql).row(bind, read: read)
+  }
+
+  /// Appends to the history of the job's owner. The history outlives the job.
   mutating func note(
     _ kind: Event.Kind, job: JobID, of owner: UInt32, at: Date, from: JobState? = nil, to: JobState? = nil,
     reason: String? = nil,
     error: JobFailure? = nil
   ) throws {
-    // Most events tell no error: four columns less to bind.
-    let sql =
-      error == nil
-      ? "INSERT INTO event (job, owner, at, kind, from_state, to_state, reason) VALUES (?, ?, ?, ?, ?, ?, ?)"
-      : """
-      INSERT INTO event (job, owner, at, kind, from_state, to_state, reason,
-        error_code, error_message, error_status, error_transient)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      """
-    try db.run(sql) { bind in
-      bind(job.rawValue)
-      bind(Int64(owner))
-      bind(at.milliseconds)
-      bind(kind.rawValue)
-      bind(from?.rawValue)
-      bind(to?.rawValue)
-      bind(reason)
-      if error != nil { bind(error) }
+    // Most events have no error: four parameters less to bind.
+    let insert = try statements.statement(error == nil ? Self.insertEvent : Self.insertEventWithError)
+    try insert.run { bind in
+      bind("job", job)
+      bind("owner", owner)
+      bind("at", at)
+      bind("kind", kind.rawValue)
+      bind("from_state", from?.rawValue)
+      bind("to_state", to?.rawValue)
+      bind("reason", reason)
+      if error != nil { bind.failure(error) }
     }
     events.append(
       Event(
@@ -55,19 +55,31 @@ struct Transaction {
         error: error))
   }
 
+  private static let insertEvent: StaticString = """
+    INSERT INTO event (job, owner, at, kind, from_state, to_state, reason)
+    VALUES (:job, :owner, :at, :kind, :from_state, :to_state, :reason)
+    """
+
+  private static let insertEventWithError: StaticString = """
+    INSERT INTO event (job, owner, at, kind, from_state, to_state, reason,
+      error_code, error_message, error_status, error_transient)
+    VALUES (:job, :owner, :at, :kind, :from_state, :to_state, :reason,
+      :error_code, :error_message, :error_status, :error_transient)
+    """
+
   /// The unfinished download that writes to `path`, other than `job`, and its owner.
   private func holder(of destination: String, except job: JobID?) throws -> (id: JobID, owner: UInt32)? {
-    let sql = """
-      SELECT id, owner FROM job INDEXED BY job_destination
-      WHERE destination = ? AND kind = 'download'
-        AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
-        AND substr(destination, -1) <> '/' AND id <> ?
+    try row(
       """
-    return try db.row(sql) { bind in
-      bind(destination)
-      bind(job?.rawValue ?? 0)
-    } read: { reader in
-      (JobID(try reader.int64()), try reader.uid())
+      SELECT id, owner FROM job INDEXED BY job_destination
+      WHERE destination = :destination AND kind = 'download' AND finished_at IS NULL
+        AND substr(destination, -1) <> '/' AND id <> :except
+      """
+    ) { bind in
+      bind("destination", destination)
+      bind("except", job?.rawValue ?? 0)
+    } read: { row in
+      (try row.jobID("id"), try row.uid("owner"))
     }
   }
 

@@ -2,49 +2,62 @@ import GRDB
 import TransferAPI
 
 /// Unfinished uploads to the same URL form a line, in the order in which they joined it: two at once would leave it to chance
-/// which file the server keeps. Leaving by an end or a removal is done by triggers.
+/// which file the server keeps. A job leaves its line when it ends, is removed or gets another URL.
 extension Transaction {
-  /// The last of the line; `nil` where nobody stands in it.
+  /// The last job of the line; `nil`: the line is empty.
   /// - Parameter destination: `JobSpec.storedDestination`.
   func endOfLine(to destination: String, except job: JobID? = nil) throws -> (id: JobID, owner: UInt32)? {
-    let sql = """
-      SELECT id, owner FROM job INDEXED BY job_upload_destination
-      WHERE destination = ? AND kind = 'upload'
-        AND (state = 'queued' OR state = 'running' OR state = 'retrying' OR state = 'paused')
-        AND id <> ? AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.follows = job.id)
+    try row(
       """
-    return try db.row(sql) { bind in
-      bind(destination)
-      bind(job?.rawValue ?? 0)
-    } read: { reader in
-      (JobID(try reader.int64()), try reader.uid())
+      SELECT id, owner FROM job INDEXED BY job_upload_destination
+      WHERE destination = :destination AND kind = 'upload' AND finished_at IS NULL
+        AND id <> :except AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.blocked_by = job.id)
+      """
+    ) { bind in
+      bind("destination", destination)
+      bind("except", job?.rawValue ?? 0)
+    } read: { row in
+      (try row.jobID("id"), try row.uid("owner"))
     }
   }
 
-  /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its own.
+  /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its line.
   func joinLine(_ id: JobID) throws {
     guard let spec = try JobRecord.fetch(db, id: id, in: .everything)?.spec, spec.replacesTarget,
       let last = try endOfLine(to: spec.storedDestination, except: id)?.id
     else { return }
-    try run("UPDATE job SET follows = ? WHERE id = ?", [last.rawValue, id.rawValue])
+    try setBlocker(of: id, last)
   }
 
-  /// For an upload that goes elsewhere.
+  /// Takes an upload out of its line: the next one takes its place.
   func leaveLine(_ id: JobID) throws {
-    let statement = try db.cachedStatement(sql: "SELECT follows FROM job WHERE id = ?")
-    let follows = try Int64.fetchOne(statement, arguments: [id.rawValue])
-    try run("UPDATE job SET follows = NULL WHERE id = ?", [id.rawValue])
-    try run("UPDATE job SET follows = ? WHERE follows = ?", [follows, id.rawValue])
+    let blocker = try row("SELECT blocked_by FROM job WHERE id = :id AND blocked_by IS NOT NULL") { bind in
+      bind("id", id)
+    } read: {
+      try $0.jobID("blocked_by")
+    }
+    // First, because at most one upload is blocked by another.
+    if blocker != nil { try setBlocker(of: id, nil) }
+    try run("UPDATE job SET blocked_by = :blocker WHERE blocked_by = :id") { bind in
+      bind("blocker", blocker)
+      bind("id", id)
+    }
+  }
+
+  private func setBlocker(of id: JobID, _ blocker: JobID?) throws {
+    try run("UPDATE job SET blocked_by = :blocker WHERE id = :id") { bind in
+      bind("blocker", blocker)
+      bind("id", id)
+    }
   }
 }
 
 extension Store {
-  /// The jobs that others wait for.
-  public func followed() async throws(StoreError) -> Set<JobID> {
+  /// The jobs that block others.
+  public func blockers() async throws(StoreError) -> Set<JobID> {
     try await read { db in
-      Set(
-        try Int64.fetchAll(db, sql: "SELECT follows FROM job INDEXED BY job_follows WHERE follows IS NOT NULL")
-          .map(JobID.init(rawValue:)))
+      let sql = "SELECT blocked_by FROM job INDEXED BY job_blocked_by WHERE blocked_by IS NOT NULL"
+      return Set(try db.rows(sql) { try $0.jobID("blocked_by") })
     }
   }
 }

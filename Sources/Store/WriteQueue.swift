@@ -14,7 +14,7 @@ final class WriteQueue: Sendable {
   static let groupWeight = 1000
 
   private let pool: DatabasePool
-  private let thread = BlockingThreads("store-writer", maximum: 1)
+  private let thread = BlockingThreadPool("store-writer", maximum: 1)
   private let path: String
   private let onEvents: @Sendable ([Event]) -> Void
   private let state = Mutex(State())
@@ -53,8 +53,8 @@ final class WriteQueue: Sendable {
     self.onEvents = onEvents
   }
 
-  /// Performs `body` in the next transaction and returns when that is on disk. Where `body` throws, what it
-  /// wrote is undone, and nobody else's.
+  /// Performs `body` in the next transaction and returns when that is on disk. If `body` throws, only its own
+  /// writes are undone.
   /// - Parameter weight: about how many rows it writes.
   func run<Value: Sendable>(
     weight: Int = 1, _ body: @escaping @Sendable (inout Transaction) throws -> Value
@@ -113,7 +113,7 @@ final class WriteQueue: Sendable {
   /// Empties the writing connection's cache, when all that was handed in before is written.
   func releaseMemory() {
     let pool = pool
-    // Under the lock, so that `close` cannot come between. On the writing thread, as nobody else uses the connection there.
+    // Under the lock, so that `close` cannot come between. On the writing thread, where nothing else uses the connection.
     state.withLock { state in
       if !state.isClosed { thread.start { pool.releaseMemory() } }
     }
@@ -125,8 +125,8 @@ final class WriteQueue: Sendable {
     thread.start { pool.writeWithoutTransaction(body) }
   }
 
-  /// On the writing thread: one transaction after the other, until nobody waits. To wait a moment for more to come was
-  /// measured, and costs more than the transactions that it saves.
+  /// Commits groups until no call waits. Runs on the writing thread. Waiting a moment for more calls costs more than the
+  /// transactions that it saves (measured).
   private func writeGroups(_ db: Database) {
     while let group = nextGroup() {
       commit(group, db)
@@ -159,7 +159,10 @@ final class WriteQueue: Sendable {
       for operation in group {
         performed.append(try perform(operation, alone: group.count == 1, in: &transaction))
       }
-      if db.isInsideTransaction { try db.commit() }
+      if db.isInsideTransaction {
+        try transaction.writeSums()
+        try db.commit()
+      }
     } catch {
       try? db.rollback()
       let error = StoreError(error, path: path)
@@ -213,10 +216,12 @@ final class WriteQueue: Sendable {
     _ operation: Operation, alone: Bool, in transaction: inout Transaction
   ) throws -> Performed {
     let events = transaction.events.count
-    if !alone { try transaction.db.run("SAVEPOINT operation") }
+    let sums = transaction.sums
+    if !alone { try transaction.run("SAVEPOINT operation") }
     let performed = operation.perform(&transaction)
     if let error = performed.error {
       transaction.events.removeSubrange(events...)
+      transaction.sums = sums
       // SQLite itself rolls back on a full disk and the like, and with it what others did in this group.
       guard transaction.db.isInsideTransaction else {
         if alone { return performed }
@@ -226,9 +231,9 @@ final class WriteQueue: Sendable {
         try transaction.db.rollback()
         return performed
       }
-      try transaction.db.run("ROLLBACK TO operation")
+      try transaction.run("ROLLBACK TO operation")
     }
-    if !alone { try transaction.db.run("RELEASE operation") }
+    if !alone { try transaction.run("RELEASE operation") }
     return performed
   }
 }

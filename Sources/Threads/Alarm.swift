@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Calls when a time has come; the time that a machine sleeps counts (CLOCK_BOOTTIME, as for `ContinuousClock`). One thread,
-/// which waits for the earliest call and otherwise for nothing.
+/// Makes calls at given times, by a clock that counts the time the machine is suspended (CLOCK_BOOTTIME, like
+/// `ContinuousClock`). One thread waits for the earliest call; it does not wake up in between.
 final class Alarm: Sendable {
-  /// A call that may be taken back.
-  struct Appointment: Hashable, Comparable, Sendable {
+  /// Identifies a scheduled call, so that it can be cancelled.
+  struct TimerToken: Hashable, Comparable, Sendable {
     let due: UInt64
     let number: UInt64
 
@@ -14,8 +14,8 @@ final class Alarm: Sendable {
   }
 
   fileprivate struct State {
-    /// The earliest one last.
-    var waiting: [(appointment: Appointment, call: @Sendable () -> Void)] = []
+    /// Sorted by time, the earliest call last.
+    var waiting: [(token: TimerToken, call: @Sendable () -> Void)] = []
     var count: UInt64 = 0
     var isStarted = false
   }
@@ -30,9 +30,10 @@ final class Alarm: Sendable {
     precondition(timer >= 0, "timerfd_create failed: \(errno)")
   }
 
-  /// - Parameter call: on the alarm's thread, so it must be quick.
+  /// Schedules a call.
+  /// - Parameter call: runs on the alarm's thread, so it must be quick and must not block.
   @discardableResult
-  func add(after nanoseconds: UInt64, _ call: @escaping @Sendable () -> Void) -> Appointment {
+  func add(after nanoseconds: UInt64, _ call: @escaping @Sendable () -> Void) -> TimerToken {
     state.withLock { state in
       let (sum, isTooFar) = Self.now.addingReportingOverflow(nanoseconds)
       let due = isTooFar ? UInt64(Int64.max) : min(sum, UInt64(Int64.max))
@@ -41,39 +42,40 @@ final class Alarm: Sendable {
         startThread("alarm") { while true { self.wait() } }
       }
       state.count += 1
-      let appointment = Appointment(due: due, number: state.count)
-      let index = state.index(of: appointment)
-      state.waiting.insert((appointment, call), at: index)
+      let token = TimerToken(due: due, number: state.count)
+      let index = state.index(of: token)
+      state.waiting.insert((token, call), at: index)
       if index == state.waiting.count - 1 { linux_timer_set(timer, due) }
-      return appointment
+      return token
     }
   }
 
-  /// - Returns: `false` where the call was, or is being, made.
+  /// Cancels a scheduled call.
+  /// - Returns: `false` if the call was made already, or is being made now.
   @discardableResult
-  func remove(_ appointment: Appointment) -> Bool {
+  func remove(_ token: TimerToken) -> Bool {
     state.withLock { state in
-      let index = state.index(of: appointment)
-      guard index < state.waiting.count, state.waiting[index].appointment == appointment else { return false }
+      let index = state.index(of: token)
+      guard index < state.waiting.count, state.waiting[index].token == token else { return false }
       state.waiting.remove(at: index)
-      // Nobody is to be woken for what is not wanted any more.
+      // The earliest call was cancelled: do not wake the thread for it.
       if index == state.waiting.count {
-        linux_timer_set(timer, state.waiting.last?.appointment.due ?? UInt64(Int64.max))
+        linux_timer_set(timer, state.waiting.last?.token.due ?? UInt64(Int64.max))
       }
       return true
     }
   }
 
-  /// How many calls still wait whose time comes between so many nanoseconds from now.
+  /// The number of scheduled calls that are due between `after` and `before` nanoseconds from now.
   func count(after: UInt64, before: UInt64) -> Int {
     let now = Self.now
-    return state.withLock { $0.waiting.count { (now + after..<now + before).contains($0.appointment.due) } }
+    return state.withLock { $0.waiting.count { (now + after..<now + before).contains($0.token.due) } }
   }
 
   private static var now: UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_BOOTTIME, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)  // checked: since the boot: 2^64 ns are 584 years
+    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)  // checked: time since boot; 2^64 ns are 584 years
   }
 
   private func wait() {
@@ -81,10 +83,10 @@ final class Alarm: Sendable {
     while read(timer, &expirations, 8) < 0 {}
     let calls = state.withLock { state in
       let now = Self.now
-      let first = state.index(of: Appointment(due: now, number: .max))
+      let first = state.index(of: TimerToken(due: now, number: .max))
       defer {
         state.waiting.removeSubrange(first...)
-        if let next = state.waiting.last { linux_timer_set(timer, next.appointment.due) }
+        if let next = state.waiting.last { linux_timer_set(timer, next.token.due) }
       }
       return state.waiting[first...].reversed().map(\.call)
     }
@@ -93,12 +95,12 @@ final class Alarm: Sendable {
 }
 
 extension Alarm.State {
-  /// Where it is or belongs: after all that are later.
-  fileprivate func index(of appointment: Alarm.Appointment) -> Int {
+  /// The index at which the token is, or would be inserted: after all later ones.
+  fileprivate func index(of token: Alarm.TimerToken) -> Int {
     var (low, high) = (0, waiting.count)
     while low < high {
       let middle = (low + high) / 2
-      if waiting[middle].appointment > appointment { low = middle + 1 } else { high = middle }
+      if waiting[middle].token > token { low = middle + 1 } else { high = middle }
     }
     return low
   }

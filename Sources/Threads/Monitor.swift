@@ -1,19 +1,19 @@
 import Glibc
 
-/// A value that one thread at a time uses, and that threads can wait for a change of (pthread_cond_wait(3p)).
+/// A value behind a lock, with a condition variable for threads that wait for a change (pthread_cond_wait(3p)).
 ///
-/// `@unchecked Sendable`: the value is touched under the lock alone.
-final class Monitor<Value>: @unchecked Sendable {
+/// `@unchecked Sendable`: the value is accessed only with the lock held.
+package final class Monitor<Value>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var value: Value
 
-  init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     self.value = value
     pthread_mutex_init(mutex, nil)
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
-    // Not set by people, and not by the time that a machine sleeps.
+    // Neither setting the wall clock nor suspending the machine changes this clock.
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     pthread_cond_init(condition, &attributes)
     pthread_condattr_destroy(&attributes)
@@ -26,17 +26,17 @@ final class Monitor<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
+  package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body(&value)
   }
 
-  /// Lets one waiting thread look again. After the lock was left, or it would wake up only to wait for that.
-  func signal() { pthread_cond_signal(condition) }
+  /// Wakes one waiting thread. Call it without the lock; otherwise the thread wakes up only to wait for the lock.
+  package func signal() { pthread_cond_signal(condition) }
 
-  /// Blocks until `body` returns something, which it is asked for at once, and again after each ``signal()``.
-  func wait<Result>(until body: (inout Value) -> Result?) -> Result {
+  /// Blocks until `body` returns a value. `body` is called with the lock held, at once and after each ``signal()``.
+  package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while true {
@@ -45,9 +45,12 @@ final class Monitor<Value>: @unchecked Sendable {
     }
   }
 
-  /// As above, but for so many seconds at most.
-  /// - Parameter expired: asked, under the lock, when the time is over and `body` still has nothing.
-  func wait<Result>(seconds: Int, until body: (inout Value) -> Result?, expired: (inout Value) -> Result) -> Result {
+  /// Blocks until `body` returns a value, at most for the given time.
+  /// - Parameter expired: provides the result if `body` still returns `nil` when the time is over. Called with the lock
+  ///   held.
+  package func wait<Result>(seconds: Int, until body: (inout Value) -> Result?, expired: (inout Value) -> Result)
+    -> Result
+  {
     var end = timespec()
     clock_gettime(CLOCK_MONOTONIC, &end)
     end.tv_sec += seconds  // checked: a constant of this program

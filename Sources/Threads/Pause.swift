@@ -2,9 +2,9 @@ import Synchronization
 import WireValues
 
 extension Task where Success == Never, Failure == Never {
-  /// Suspends for so long, the time that a machine sleeps included; in the place of `Task.sleep`, which needs libdispatch
-  /// (``TaskThreads``).
-  /// - Throws: `CancellationError`, at once when the task is cancelled.
+  /// Suspends the task for a duration, which includes the time the machine is suspended. It replaces `Task.sleep`, which
+  /// needs libdispatch (``GlobalExecutor``).
+  /// - Throws: `CancellationError`, as soon as the task is cancelled.
   package static func pause(for duration: Duration) async throws {
     let pause = Pause()
     try await withTaskCancellationHandler {
@@ -15,11 +15,11 @@ extension Task where Success == Never, Failure == Never {
   }
 }
 
-/// One suspension: ends once, by the alarm or by a cancellation, whichever comes first.
+/// One suspension. It ends once: by the alarm or by cancellation, whichever comes first.
 private final class Pause: Sendable {
   private enum State {
     case new
-    case waiting(CheckedContinuation<Void, any Error>, Alarm.Appointment)
+    case waiting(CheckedContinuation<Void, any Error>, Alarm.TimerToken)
     case over
   }
 
@@ -28,7 +28,7 @@ private final class Pause: Sendable {
   func begin(_ continuation: CheckedContinuation<Void, any Error>, _ duration: Duration) {
     let isCancelled = state.withLock { state in
       if case .over = state { return true }
-      // Under the lock: it may be due before it is noted here.
+      // With the lock held: the alarm may fire before the token is stored here.
       state = .waiting(continuation, Alarm.shared.add(after: Self.nanoseconds(duration)) { self.end()?.resume() })
       return false
     }
@@ -40,8 +40,8 @@ private final class Pause: Sendable {
   private func end() -> CheckedContinuation<Void, any Error>? {
     state.withLock { state in
       defer { state = .over }
-      guard case .waiting(let continuation, let appointment) = state else { return nil }
-      Alarm.shared.remove(appointment)
+      guard case .waiting(let continuation, let token) = state else { return nil }
+      Alarm.shared.remove(token)
       return continuation
     }
   }

@@ -1,4 +1,4 @@
-/// First in, first out, in memory that is used again.
+/// A first-in, first-out queue in a ring buffer.
 struct Queue<Element> {
   private var elements: [Element?] = Array(repeating: nil, count: 64)
   private var head = 0

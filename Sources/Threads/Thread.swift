@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// Starts a thread of one's own, which ends with `body`. Where the system has no more threads (EAGAIN, pthread_create(3)),
-/// waits for one for a while: a program that needs it could not go on without.
+/// Starts a thread that runs `body` and then ends. If the system has no free thread (EAGAIN, pthread_create(3)), this
+/// retries for 10 seconds and then stops the program, which cannot work without the thread.
 package func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
   final class Start: Sendable {
     let name: String

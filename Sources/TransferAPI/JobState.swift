@@ -24,49 +24,6 @@ public enum JobState: String, Codable, CaseIterable, Sendable {
   }
 }
 
-/// What can happen to a job.
-public enum JobEvent: String, Codable, CaseIterable, Sendable {
-  /// The scheduler gives it a slot.
-  case claim
-  /// A person stops it for a while.
-  case pause
-  /// A person lets a paused job go on.
-  case resume
-  /// A person gives it up.
-  case cancel
-  /// A person wants another try, now.
-  case retry
-  /// Its attempt was cut off by the daemon's own end; no fault of the job.
-  case requeue
-  /// Its attempt failed for a reason that may pass.
-  case postpone
-  /// Its attempt failed for good, or the policy allows no further one.
-  case fail
-  /// Its bytes are verified and stand under the destination's name.
-  case complete
-}
-
-/// A person asked for what the job's state does not allow.
-public struct InvalidTransition: Error, Equatable, Sendable, CustomStringConvertible {
-  public let state: JobState
-  public let event: JobEvent
-
-  public init(state: JobState, event: JobEvent) {
-    self.state = state
-    self.event = event
-  }
-
-  public var description: String {
-    let hint =
-      switch (state, event) {
-      case (.failed, .resume), (.cancelled, .resume): "; use retry"
-      case (.paused, .retry): "; use resume"
-      default: ""
-      }
-    return "cannot \(event.rawValue) a job that is \(state.rawValue)\(hint)"
-  }
-}
-
 extension JobState {
   /// The state after `event`. Equal to `self` where the wish is already fulfilled (pausing what is paused).
   /// - Throws: `InvalidTransition` where the event makes no sense in this state.

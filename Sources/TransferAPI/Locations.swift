@@ -1,3 +1,5 @@
+import WireValues
+
 /// Where the socket and the state are, from the environment: one rule for both programs.
 public struct Locations: Equatable, Sendable {
   /// Of the user's daemon.
@@ -24,7 +26,7 @@ public struct Locations: Equatable, Sendable {
     }
     // "If an implementation encounters a relative path … it should consider the path invalid and ignore it."
     // (XDG Base Directory Specification)
-    func absolute(_ name: String) -> String? { set(name).flatMap { $0.hasPrefix("/") ? $0 : nil } }
+    func absolute(_ name: String) -> String? { set(name).flatMap { $0.isAbsolutePath ? $0 : nil } }
     if let state = stateDirectory ?? set("TRANSFERD_STATE_DIR") {
       self.stateDirectory = state
     } else if let state = absolute("XDG_STATE_HOME") {

@@ -11,33 +11,36 @@ public enum Secrets {
   /// Whether `redacting(url:)` has taken secret query items out of this URL: it leads nowhere any more. Userinfo that was
   /// taken out leaves no trace.
   public static func isRedacted(url: String) -> Bool {
-    guard let separator = url.firstRange(of: "://"), let mark = url[separator.upperBound...].firstIndex(of: "?") else {
+    guard let separator = url.firstRange(ofASCII: "://"),
+      let mark = url[separator.upperBound...].firstIndex(ofASCII: "?")
+    else {
       return false
     }
-    let query = url[url.index(after: mark)...].prefix { $0 != "#" }
-    return query.split { $0 == "&" || $0 == ";" }.contains { item in
-      guard let equals = item.firstIndex(of: "="), isSecret(queryName: String(item[..<equals])) else { return false }
-      return item[item.index(after: equals)...] == SecretNames.mark
+    let query = url.suffix(after: mark).prefix(upToASCII: "#")
+    return query.split(atASCII: "&;").contains { item in
+      guard let equals = item.firstIndex(ofASCII: "="), isSecret(queryName: String(item[..<equals])) else {
+        return false
+      }
+      return item.suffix(after: equals) == SecretNames.mark
     }
   }
 
   /// The URL without userinfo, and with `***` for the values of secret items of its query and its fragment. Anything that
   /// has no `://` comes back as it is.
   public static func redacting(url: String) -> String {
-    guard let separator = url.firstRange(of: "://") else { return url }
+    guard let separator = url.firstRange(ofASCII: "://") else { return url }
     let scheme = url[..<separator.upperBound]
     var rest = url[separator.upperBound...]
-    let authorityEnd = rest.firstIndex { "/?#".contains($0) } ?? rest.endIndex
-    if let at = rest[..<authorityEnd].lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-    let pathEnd = rest.firstIndex { $0 == "?" || $0 == "#" } ?? rest.endIndex
-    var shown = String(scheme) + rest[..<pathEnd]
-    rest = rest[pathEnd...]
-    while let mark = rest.first {
-      let next = mark == "?" ? rest.dropFirst().firstIndex(of: "#") ?? rest.endIndex : rest.endIndex
-      shown.append(mark)
-      shown += SecretNames.redacted(pairs: rest[..<next].dropFirst())
-      rest = rest[next...]
+    if let at = rest.prefix(upToASCII: "/?#").lastIndex(ofASCII: "@") { rest = rest.suffix(after: at) }
+    let path = rest.prefix(upToASCII: "?#")
+    var shown = String(scheme) + path
+    rest = rest[path.endIndex...]
+    if rest.utf8.first == UInt8(ascii: "?") {
+      let query = rest.suffix(after: rest.startIndex).prefix(upToASCII: "#")
+      shown += "?" + SecretNames.redacted(pairs: query)
+      rest = rest[query.endIndex...]
     }
-    return shown
+    guard !rest.isEmpty else { return shown }
+    return shown + "#" + SecretNames.redacted(pairs: rest.suffix(after: rest.startIndex))
   }
 }

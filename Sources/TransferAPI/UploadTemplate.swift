@@ -1,3 +1,5 @@
+import WireValues
+
 /// A URL or a key with places for facts of the file: `https://host/in/{name}`, `{path}:{mtime}`. Pure.
 ///
 /// `{{` and `}}` are the braces themselves.
@@ -23,9 +25,12 @@ public struct UploadTemplate: Equatable, Sendable {
   }
 
   private(set) var parts: [Part] = []
+  /// The template as it was written.
+  public let text: String
 
   /// - Throws: `WireError` for an unknown field or a brace that stands alone.
   public init(parsing text: String) throws(WireError) {
+    self.text = text
     var literal = ""
     var rest = text[...]
     while let character = rest.popFirst() {
@@ -138,13 +143,13 @@ public struct UploadTemplate: Equatable, Sendable {
   /// A bucket, or a server, and nothing of it.
   private static func hasNoPath(_ url: String) -> Bool {
     let end = pathEnd(url)
-    guard let start = url[..<end].firstRange(of: "://")?.upperBound, start < end else { return false }
+    guard let start = url[..<end].firstRange(ofASCII: "://")?.upperBound, start < end else { return false }
     return !url[start..<end].contains("/")  // checked: start < end by the guard
   }
 
   /// Before a query or fragment.
   private static func pathEnd(_ url: String) -> String.Index {
-    url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+    url.firstIndex(ofASCII: "?#") ?? url.endIndex
   }
 
   private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
@@ -169,44 +174,5 @@ public struct UploadTemplate: Equatable, Sendable {
       }
     }
     return String(decoding: result, as: UTF8.self)
-  }
-}
-
-/// What a template can say of a file.
-public struct UploadedFile: Equatable, Sendable {
-  /// Absolute.
-  public var path: String
-  public var relativePath: String
-  public var size: Int64
-  public var modifiedSeconds: Int64
-  public var modifiedNanoseconds: Int64
-  /// Lower-case hexadecimal; computed only where a template wants it.
-  public var sha256: String?
-
-  public init(
-    path: String, relativePath: String, size: Int64, modifiedSeconds: Int64, modifiedNanoseconds: Int64,
-    sha256: String? = nil
-  ) {
-    self.path = path
-    self.relativePath = relativePath
-    self.size = size
-    self.modifiedSeconds = modifiedSeconds
-    self.modifiedNanoseconds = modifiedNanoseconds
-    self.sha256 = sha256
-  }
-
-  public var name: String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
-
-  func value(of field: UploadTemplate.Field) -> String {
-    switch field {
-    case .path: return path
-    case .name: return name
-    case .relpath: return relativePath
-    case .size: return String(size)
-    case .mtime:
-      let digits = String(modifiedNanoseconds)
-      return "\(modifiedSeconds)." + String(repeating: "0", count: max(0, 9 - digits.count)) + digits
-    case .sha256: return sha256 ?? ""
-    }
   }
 }

@@ -1,11 +1,5 @@
 public import FoundationEssentials
 
-/// A value on the wire or the command line that cannot be read; `description` says why, for people.
-public struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
-  public let description: String
-  public init(_ description: String) { self.description = description }
-}
-
 /// JSON as both programs write it: sorted keys, slashes as they are, dates in RFC 3339 with milliseconds, UTC.
 public enum WireCoding {
   public static func encoder() -> JSONEncoder {
@@ -64,9 +58,10 @@ public enum WireCoding {
 extension Decoder {
   /// - Throws: `WireError` for a field of an object that has no case in `known`.
   func refuseUnknownFields<Key: CodingKey>(besides known: Key.Type) throws {
-    for key in try container(keyedBy: AnyKey.self).allKeys where Key(stringValue: key.stringValue) == nil {
-      throw WireError("unknown field \"\(key.stringValue)\"")
-    }
+    let names = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
+    // The order of the keys is random: the same input gets the same message.
+    guard let unknown = names.filter({ Key(stringValue: $0) == nil }).min() else { return }
+    throw WireError("unknown field \"\(unknown)\"")
   }
 }
 

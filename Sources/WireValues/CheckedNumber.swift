@@ -1,7 +1,8 @@
-/// A number that may not exist: the result of arithmetic on values from outside (a wire, a file, the database, a client).
+/// The result of arithmetic on untrusted numbers (from a wire, a file, the database or a client), or no value if a result
+/// did not fit.
 ///
-/// Swift's integer operators stop the program when a result does not fit, and so do its conversions. A server must not be
-/// able to cause that. Here a result that does not fit is no number, and every further operation keeps it so:
+/// Swift's integer operators and conversions stop the program when a result does not fit. A server must not be able to
+/// cause that. Here a result that does not fit is `nil`, and it stays `nil` in every further operation:
 ///
 /// ```swift
 /// guard let end = (CheckedNumber(first) + length).value(in: 0...total) else { throw … }
@@ -9,19 +10,20 @@
 ///
 /// `scripts/lint-numbers.py` finds arithmetic on such values that does not use this type.
 @frozen public struct CheckedNumber: Sendable, Hashable {
-  /// `nil` where a step on the way did not fit 64 bits.
+  /// `nil` if an intermediate or final result did not fit 64 bits.
   public let value: Int64?
 
   /// The number, if it fits 64 bits.
   @inlinable public init(_ number: some BinaryInteger) { value = Int64(exactly: number) }
 
-  /// No number where the optional holds none.
+  /// Makes a number from an optional; `nil` gives no value.
   @inlinable public init(_ number: Int64?) { value = number }
 
-  /// The nearest integer; none for NaN, an infinity, and what does not fit 64 bits.
+  /// The nearest integer, or no value for NaN, infinities and numbers that do not fit 64 bits.
   @inlinable public init(rounding number: Double) { value = Int64(exactly: number.rounded()) }
 
-  /// ASCII digits only, without a sign (RFC 9110 §5.6.1 has no other numbers); none where they do not fit 63 bits.
+  /// Parses ASCII digits without a sign, the only form of numbers in HTTP (`1*DIGIT`, RFC 9110 §8.6). Other text, and
+  /// numbers that do not fit 63 bits, give no value.
   @inlinable public init(digits text: some StringProtocol) {
     let isDigits = !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     value = isDigits ? Int64(text) : nil
@@ -30,7 +32,7 @@
   /// The value as an `Int`.
   @inlinable public var int: Int? { value.flatMap { Int(exactly: $0) } }
 
-  /// The value unless it is below 0: a size, an offset or a count.
+  /// The value if it is 0 or more, as sizes, offsets and counts must be.
   @inlinable public var nonNegative: Int64? { value.flatMap { $0 >= 0 ? $0 : nil } }
 
   /// The value if it lies within a range.
@@ -56,7 +58,7 @@
     left.combined(right) { $0.multipliedReportingOverflow(by: $1) }
   }
 
-  /// Rounds towards 0. There is no number where the divisor is 0.
+  /// Rounds towards 0. Division by 0 gives no value.
   @inlinable public static func / (left: Self, right: Self) -> Self {
     left.combined(right) { $0.dividedReportingOverflow(by: $1) }
   }
@@ -79,7 +81,7 @@ extension Sequence<Int64> {
 }
 
 extension FixedWidthInteger {
-  /// The sum, or the nearest bound: for numbers that are only shown or only compared, where an error would not help.
+  /// The sum, or the nearest bound if it does not fit. For numbers that are only displayed or compared.
   @inlinable public func saturatingSum(_ other: Self) -> Self {
     let (sum, overflow) = addingReportingOverflow(other)
     guard overflow else { return sum }
@@ -88,7 +90,7 @@ extension FixedWidthInteger {
 }
 
 extension Range where Bound: Comparable {
-  /// `nil` where the upper bound lies below the lower one, which `..<` stops the program for.
+  /// `nil` if the upper bound is below the lower one; `..<` would stop the program.
   @inlinable public init?(from lower: Bound, upTo upper: Bound) {
     guard lower <= upper else { return nil }
     self = lower..<upper

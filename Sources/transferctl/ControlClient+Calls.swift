@@ -1,34 +1,6 @@
 import FoundationEssentials
 import TransferAPI
 
-/// What `GET /v1/jobs` can be asked for; the parts narrow one another.
-struct JobQuery: Equatable, Sendable {
-  var ids: [JobID]?
-  var batch: String?
-  var state: JobState?
-
-  /// Ids in one request: longer lists are asked for in turns, to keep the request line short.
-  static let idsPerRequest = 200
-
-  var items: [(String, String)] {
-    var items: [(String, String)] = []
-    if let ids { items.append(("ids", ids.map(\.description).joined(separator: ","))) }
-    if let batch { items.append(("batch", batch)) }
-    if let state { items.append(("state", state.rawValue)) }
-    return items
-  }
-
-  /// The same question in pieces of at most `idsPerRequest` ids.
-  var pieces: [JobQuery] {
-    guard let ids, ids.count > Self.idsPerRequest else { return [self] }
-    return stride(from: 0, to: ids.count, by: Self.idsPerRequest).map { start in
-      var piece = self
-      piece.ids = Array(ids[start..<min(start + Self.idsPerRequest, ids.count)])  // checked: start < ids.count
-      return piece
-    }
-  }
-}
-
 extension ControlClient {
   func stats() async throws -> Stats { try await get("/v1/stats") }
 
@@ -38,7 +10,15 @@ extension ControlClient {
     try await get("/v1/batches/\(Self.escaped(name))")
   }
 
-  /// Page by page, in the order of the ids.
+  /// Calls `each` with the pieces of a list of jobs as they arrive: lines of JSON, each with its newline. A piece may end inside
+  /// a line.
+  nonisolated(nonsending) func jobLines(_ query: JobQuery, each: (Data) async throws -> Void) async throws {
+    let chunks = try await open(
+      "GET", Self.path("/v1/jobs", query.items), headers: ["Accept": "application/x-ndjson"])
+    for try await chunk in chunks { try await each(chunk) }
+  }
+
+  /// Calls `each` with each page of jobs, in the order of the ids.
   nonisolated(nonsending) func pages(_ query: JobQuery, each: ([Job]) async throws -> Void) async throws {
     for piece in query.pieces {
       var after: JobID?
@@ -47,7 +27,7 @@ extension ControlClient {
         if let after { items.append(("after", after.description)) }
         let page: JobPage = try await get(Self.path("/v1/jobs", items))
         try await each(page.jobs)
-        // A page that does not advance would be asked for for ever.
+        // A page that does not advance would be requested for ever.
         after = page.next.flatMap { next in after.map { next > $0 } ?? true ? next : nil }
       } while after != nil
     }
@@ -72,7 +52,7 @@ extension ControlClient {
     return path + "?" + items.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
   }
 
-  /// Everything but the unreserved characters (and the comma between ids) percent-encoded. RFC 3986 §2.3
+  /// Percent-encodes everything except unreserved characters and the comma between ids. RFC 3986 §2.3
   static func escaped(_ text: String) -> String {
     var result = ""
     for byte in text.utf8 {

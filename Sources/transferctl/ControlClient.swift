@@ -1,35 +1,13 @@
 import FoundationEssentials
 import TransferAPI
 
-/// How the control API's HTTP reaches the socket.
-protocol ControlTransport: Sendable {
-  /// One exchange. `path` begins with /v1/…; throws `ControlError.unreachable` when nobody answers on the socket.
-  func send(
-    _ method: String, _ path: String, body: Data?, contentType: String?
-  ) async throws -> (status: Int, body: Data)
-
-  /// Streams the answer's body as it arrives (NDJSON answers, server-sent events). Ending iteration ends the
-  /// transfer.
-  func stream(
-    _ method: String, _ path: String, body: Data?, contentType: String?, headers: [String: String]
-  ) async throws -> (status: Int, chunks: AsyncThrowingStream<Data, any Error>)
-}
-
-/// What went wrong between the two programs, other than a `Problem` the daemon told.
-enum ControlError: Error, Equatable {
-  /// Nobody answers, or the connection was lost.
-  case unreachable(String)
-  /// An answer that is not in the contract.
-  case unexpected(String)
-}
-
-/// Asks one daemon, in the words of TransferAPI.
+/// Sends requests to one daemon and decodes the responses with the types of TransferAPI.
 struct ControlClient: Sendable {
-  /// The path of the socket it speaks on.
+  /// The path of the daemon's socket.
   let socket: String
   let transport: any ControlTransport
 
-  /// - Throws: `Problem` as the daemon told it, or `ControlError`.
+  /// - Throws: the daemon's `Problem`, or `ControlError`.
   func get<Answer: Decodable>(_ path: String, as type: Answer.Type = Answer.self) async throws -> Answer {
     try await answer("GET", path, body: nil)
   }
@@ -42,15 +20,31 @@ struct ControlClient: Sendable {
     try await answer("PATCH", path, body: try WireCoding.encoder().encode(body))
   }
 
-  /// For answers without a body.
+  /// Sends a request whose response has no body.
   func post(_ path: String) async throws { _ = try await accepted("POST", path, body: nil) }
 
-  /// Each line of an NDJSON answer, as soon as it is there. Empty lines are left out.
+  /// Calls `each` with each line of an NDJSON response as soon as it has arrived. Empty lines are skipped.
   nonisolated(nonsending) func lines(
-    _ method: String, _ path: String, body: Data? = nil, contentType: String? = nil,
+    _ method: String, _ path: String, headers: [String: String] = [:],
     each: (Data) async throws -> Void, afterChunk: () async throws -> Void = {}
   ) async throws {
-    let chunks = try await open(method, path, body: body, contentType: contentType)
+    try await Self.lines(of: try await open(method, path, headers: headers), each: each, afterChunk: afterChunk)
+  }
+
+  /// The same for a request with a long body, which is made while it is sent.
+  nonisolated(nonsending) func lines(
+    _ method: String, _ path: String, pieces: @escaping @Sendable () throws -> Data?, contentType: String,
+    headers: [String: String], each: (Data) async throws -> Void, afterChunk: () async throws -> Void
+  ) async throws {
+    let (status, chunks) = try await transport.stream(
+      method, path, pieces: pieces, contentType: contentType, headers: headers)
+    try await Self.lines(of: try await Self.accepted(status, chunks), each: each, afterChunk: afterChunk)
+  }
+
+  nonisolated(nonsending) private static func lines(
+    of chunks: AsyncThrowingStream<Data, any Error>, each: (Data) async throws -> Void,
+    afterChunk: () async throws -> Void
+  ) async throws {
     var splitter = LineSplitter()
     for try await chunk in chunks {
       for line in splitter.push(chunk) where !line.isEmpty { try await each(line) }
@@ -60,13 +54,20 @@ struct ControlClient: Sendable {
     try await afterChunk()
   }
 
-  /// An answer to be read as it arrives; refusals are thrown.
+  /// Sends a request and streams the response's body. A refusal is thrown.
   func open(
     _ method: String, _ path: String, body: Data? = nil, contentType: String? = nil,
     headers: [String: String] = [:]
   ) async throws -> AsyncThrowingStream<Data, any Error> {
     let (status, chunks) = try await transport.stream(
       method, path, body: body, contentType: contentType, headers: headers)
+    return try await Self.accepted(status, chunks)
+  }
+
+  /// - Throws: the daemon's refusal.
+  private static func accepted(
+    _ status: Int, _ chunks: AsyncThrowingStream<Data, any Error>
+  ) async throws -> AsyncThrowingStream<Data, any Error> {
     guard (200..<300).contains(status) else {
       var body = Data()
       for try await chunk in chunks where body.count < 1 << 20 { body.append(chunk) }
@@ -79,7 +80,7 @@ struct ControlClient: Sendable {
     do {
       return try WireCoding.decoder().decode(type, from: data)
     } catch {
-      throw ControlError.unexpected("cannot read the daemon's answer: \(WireCoding.explain(error))")
+      throw ControlError.unexpected("cannot read the response of transferd: \(WireCoding.explain(error))")
     }
   }
 
@@ -94,13 +95,13 @@ struct ControlClient: Sendable {
     return answer
   }
 
-  /// A daemon of another release may know codes that are not known here; its words still count.
+  /// The error of a refused request. A daemon of another release may have unknown codes; its message is still used.
   static func refusal(status: Int, body: Data) -> any Error {
     struct Words: Decodable { var detail: String }
     if let problem = try? WireCoding.decoder().decode(Problem.self, from: body) { return problem }
     if let words = try? WireCoding.decoder().decode(Words.self, from: body) {
       return ControlError.unexpected(words.detail)
     }
-    return ControlError.unexpected("the daemon answered with status \(status)")
+    return ControlError.unexpected("transferd responded with status \(status)")
   }
 }

@@ -1,6 +1,6 @@
 import TransferAPI
 
-/// The exit codes scripts rely on: the contract's table.
+/// The exit statuses on which scripts rely: docs/cli.md.
 enum ExitStatus: Int32, CaseIterable, Sendable {
   /// Done; for `wait`: every awaited job completed.
   case done = 0
@@ -14,9 +14,9 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
   case usage = 64
   /// The destination exists, or its directory is missing.
   case cannotCreate = 73
-  /// `--timeout` ran out; the jobs go on.
+  /// `--timeout` expired; the jobs continue.
   case timedOut = 124
-  /// Interrupted; the jobs go on.
+  /// Interrupted; the jobs continue.
   case interrupted = 130
 
   init(_ code: Problem.Code) {
@@ -28,33 +28,6 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .destinationExists, .destinationMissing: self = .cannotCreate
     case .unavailable: self = .unreachable
     case .sourceMissing, .tooLarge, .methodNotAllowed, .unsupportedMediaType, .diskFull, .internal: self = .failed
-    }
-  }
-}
-
-/// Ends the program with a status, after a message for people.
-struct CommandFailure: Error, Equatable {
-  let status: ExitStatus
-  /// `nil` where everything was said already.
-  let message: String?
-
-  init(_ status: ExitStatus, _ message: String? = nil) {
-    self.status = status
-    self.message = message
-  }
-
-  /// What a thrown error means at the door; `nil` where only the argument parser knows.
-  init?(_ error: any Error) {
-    switch error {
-    case let failure as CommandFailure: self = failure
-    case let problem as Problem: self.init(ExitStatus(problem.code), problem.detail)
-    case ControlError.unreachable(let reason): self.init(.unreachable, reason)
-    case ControlError.unexpected(let reason): self.init(.failed, reason)
-    case let fault as FileFault: self.init(fault.status, fault.description)
-    case let error as OutputError: self.init(.failed, error.description)
-    case let error as WireError: self.init(.usage, error.description)
-    case is CancellationError: self.init(.interrupted)
-    default: return nil
     }
   }
 }

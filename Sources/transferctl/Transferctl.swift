@@ -6,9 +6,9 @@ import TransferAPI
 struct Transferctl: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transferctl",
-    abstract: "Queue downloads and uploads, follow them, and steer the daemon that makes them.",
+    abstract: "Queue downloads and uploads, follow them, and control the daemon that runs them.",
     discussion: """
-      Ids and data go to standard output, words for people to standard error. Exit status: 0 done, 1 failed, \
+      Ids and data go to standard output, messages to standard error. Exit status: 0 done, 1 failed, \
       3 daemon unreachable, 4 no such job or batch, 5 permission denied, 6 not allowed in the job's state, \
       64 usage, 73 cannot create the destination, 124 timed out, 130 interrupted.
       """,
@@ -24,7 +24,7 @@ struct Transferctl: AsyncParsableCommand {
     let status: Int32
     do {
       try requireUTF8Arguments()
-      var command = try parseAsRoot(LeadingOptions.moved(Array(CommandLine.arguments.dropFirst())))
+      var command = try parsed(LeadingOptions.moved(Array(CommandLine.arguments.dropFirst())))
       Interrupt.install()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -39,7 +39,19 @@ struct Transferctl: AsyncParsableCommand {
     Glibc.exit(status)
   }
 
-  /// Swift would put U+FFFD in the place of bytes it cannot read, and name another file with it.
+  /// - Throws: `CommandFailure` for an unknown option or subcommand, whatever else is wrong; else the parser's error.
+  private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+    do {
+      return try parseAsRoot(arguments)
+    } catch {
+      guard !exitCode(for: error).isSuccess, let syntax = try? CommandSyntax(of: Self.self),
+        let unknown = UnknownArgument.first(in: arguments, of: syntax)
+      else { throw error }
+      throw CommandFailure(.usage, unknown.description)
+    }
+  }
+
+  /// Swift replaces bytes that are not UTF-8 by U+FFFD, which would name another file.
   private static func requireUTF8Arguments() throws {
     for index in 1..<max(1, Int(CommandLine.argc)) {
       guard let argument = CommandLine.unsafeArgv[index] else { continue }
@@ -49,9 +61,9 @@ struct Transferctl: AsyncParsableCommand {
     }
   }
 
-  /// Says what went wrong where it was not said before, and gives the exit status.
+  /// Prints the error's message, if it has one, and returns the exit status.
   private static func report(_ error: any Error) -> Int32 {
-    // What was written before the failure belongs to the reader all the same.
+    // Output that was written before the failure still reaches the reader.
     if !(error is OutputError) { try? Output.standard.flush() }
     if let failure = CommandFailure(error) {
       if let message = failure.message { Notice.say("transferctl: \(message)") }
@@ -66,7 +78,7 @@ struct Transferctl: AsyncParsableCommand {
       return code.rawValue
     }
     do {
-      // Help, a completion script, a version: what was asked for.
+      // Help, a completion script or a version was requested.
       try Output.standard.line(message)
       try Output.standard.flush()
       return ExitStatus.done.rawValue

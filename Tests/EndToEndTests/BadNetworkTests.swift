@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// C1, C3, C5: networks that are slow, lossy, silent or half dead. They are namespaces, which need root.
+/// Slow, lossy and silent networks, made with network namespaces, which need root.
 @Suite("a bad network", .timeLimit(.minutes(5))) struct BadNetworkTests {
   private func daemon(in network: BadNetwork) async throws -> Daemon {
     let daemon = try await Daemon(isStarted: false)
@@ -12,7 +12,7 @@ import Testing
     return daemon
   }
 
-  @Test("at 8 kbit/s and with every tenth packet lost a file arrives, without haste")
+  @Test("a file arrives at 8 kbit/s with every tenth packet lost")
   func slowAndLossy() async throws {
     let payload = Payload(size: 6000, seed: 1)
     let network = try await BadNetwork()
@@ -29,7 +29,7 @@ import Testing
     #expect(computed < .seconds(3), "no loop: \(computed)")
   }
 
-  @Test("where nothing arrives any more the job fails by its own policy, and the next one goes through when it does")
+  @Test("a job on a silent network fails by its own policy, and a retry completes when the network works")
   func blackhole() async throws {
     let payload = Payload(size: 2 << 20, seed: 2)
     let (reached, proceed) = (Gate(), Gate())
@@ -56,11 +56,11 @@ import Testing
     let job = try await daemon.finished(id)
     #expect(job.state == "completed", "\(job)")
     #expect(try sha256(ofFile: daemon.downloaded("a")) == payload.sha256)
-    // What had arrived is not asked for again.
+    // The received bytes are not requested again.
     #expect(server.requests.filter { $0.path == "/a" }.dropFirst().allSatisfy { $0.start >= 1 << 20 })
   }
 
-  @Test("a host whose IPv6 address is dead is reached by its IPv4 address, soon")
+  @Test("a host with a dead IPv6 address is soon reached by its IPv4 address")
   func deadIPv6() async throws {
     let payload = Payload(size: 100_000, seed: 3)
     let network = try await BadNetwork(hosts: "fd00::1 dual.test\n127.0.0.1 dual.test")
@@ -69,7 +69,7 @@ import Testing
     let server = try network.perform { try LoopbackServer(.file(payload)) }
     let daemon = try await daemon(in: network)
     let url = server.url("/a").replacingOccurrences(of: "127.0.0.1", with: "dual.test")
-    // The connect timeout is not waited for.
+    // It does not wait for the connect timeout.
     let id = try await daemon.add(url, "-o", "a", "--connect-timeout", "10m")
     try await daemon.expectCompleted(id, payload, as: "a")
     #expect(try await daemon.job(id).attempt == 1)
@@ -78,7 +78,7 @@ import Testing
     #expect(address.hasPrefix("127.0.0.1"), "\(address)")
   }
 
-  @Test("a job that waits an hour for the network goes on when the kernel says that there is one again")
+  @Test("a job that would wait an hour for the network continues when the kernel reports a route")
   func networkReturns() async throws {
     let payload = Payload(size: 100_000, seed: 4)
     let network = try await BadNetwork()
@@ -93,9 +93,9 @@ import Testing
     let events = try daemon.ctlStarted("events", id, "--follow")
     try await events.waitForOutput("running -> retrying")
     events.signalGroup(SIGKILL)
-    // As after many failures.
+    // The delay after many failures.
     _ = try await daemon.terminate()
-    // The next try may have been under way.
+    // An attempt may have been running.
     let sql = """
       UPDATE job SET state = 'retrying', retry_at = CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 3600000,
       retry_delay = 3600000 WHERE state IN ('retrying', 'queued')
@@ -107,7 +107,7 @@ import Testing
     try daemon.launch(through: network.wrapper)
     try await daemon.waitUntilReady()
     try await network.dropNothing()
-    #expect(try await daemon.job(id).state == "retrying", "it does not look by itself")
+    #expect(try await daemon.job(id).state == "retrying", "it does not retry by itself")
     try await network.run("ip", "route", "add", "default", "via", "192.0.2.1")
     try await daemon.expectCompleted(id, payload, as: "a")
   }

@@ -3,16 +3,16 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the commands see that the daemon starts.
+/// The environment of commands that the daemon starts.
 @Suite("the environment of commands", .timeLimit(.minutes(5))) struct ChildEnvironmentTests {
-  /// Held by a daemon and meant for no command.
+  /// Variables of the daemon that no command must get.
   private static let secrets = [
     "AWS_ACCESS_KEY_ID": "leak-1", "AWS_SECRET_ACCESS_KEY": "leak-2", "AWS_SESSION_TOKEN": "leak-3",
     "API_TOKEN": "leak-4", "WATCHDOG_USEC": "600000000", "LISTEN_FDS": "0", "LISTEN_FDNAMES": "leak-5",
     "LD_AUDIT": "", "TRANSFERD_LOG_LEVEL": "info", "CREDENTIALS_DIRECTORY": "/leak-6",
   ]
 
-  /// Writes its environment into a file, then does `rest`.
+  /// A script that writes its environment to a file and then runs `rest`.
   private static func script(_ name: String, in directory: TemporaryDirectory, then rest: String = "") throws -> String
   {
     try directory.file(
@@ -29,7 +29,9 @@ import Testing
     }
   }
 
-  @Test("holds what programs need, what the configuration names, and nothing else", arguments: [false, true])
+  @Test(
+    "it has the variables that programs need and those that the configuration names, and no others",
+    arguments: [false, true])
   func minimal(isPassing: Bool) async throws {
     let directory = try TemporaryDirectory()
     let hook = try Self.script("hook", in: directory)
@@ -48,7 +50,7 @@ import Testing
       "upload", path, "--to", "s3://bucket/a", "--endpoint", s3.server.url(""), "--profile", "minted", "--wait",
     ])
     #expect(uploaded.status == 0, "\(uploaded.stderr)")
-    try await daemon.told("hook onComplete: exit 0", of: "1")
+    try await daemon.waitForHistory("hook onComplete: exit 0", of: "1")
     let server = try LoopbackServer { _ in .response(201) }
     let tokened = try await daemon.run([
       "upload", path, "--to", server.url("/a"), "--protocol", "plain", "--wait", "--secret-header",
@@ -59,7 +61,7 @@ import Testing
 
     var standard: Set = [
       "HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_TIME", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER", "XDG_RUNTIME_DIR",
-      // The shell's own.
+      // The shell's own variables.
       "PWD", "OLDPWD", "SHLVL", "_",
     ]
     if isPassing { standard.insert("GNUPGHOME") }
@@ -74,7 +76,7 @@ import Testing
     #expect(try Self.environment("hook", in: directory)["TRANSFERD_STATE"] == "completed")
   }
 
-  @Test("is read again with the configuration")
+  @Test("a reload of the configuration changes it")
   func reload() async throws {
     let directory = try TemporaryDirectory()
     let hook = try Self.script("hook", in: directory)
@@ -84,13 +86,13 @@ import Testing
     #expect(try await daemon.ctl("daemon", "reload").status == 0)
     let server = try LoopbackServer(.file(size: 10))
     let id = try await daemon.add(server.url("/a"), "-o", "a")
-    try await daemon.told("hook onComplete: exit 0", of: id)
+    try await daemon.waitForHistory("hook onComplete: exit 0", of: id)
     #expect(try Self.environment("hook", in: directory)["GNUPGHOME"] == "/gnupg")
   }
 
-  /// A daemon's /proc is root's alone (PR_SET_DUMPABLE).
+  /// Only root can read a daemon's /proc/PID/environ (PR_SET_DUMPABLE).
   @Test(
-    "of a daemon that transferctl starts from within a service has nothing of that service",
+    "a daemon that transferctl starts inside a service gets no variables of that service",
     .enabled(if: geteuid() == 0))
   func autostart() async throws {
     let user = try FreshUser()
@@ -103,7 +105,7 @@ import Testing
     let pid = try #require(user.daemonPID)
     let environment = try Data(contentsOf: URL(fileURLWithPath: "/proc/\(pid)/environ")).split(separator: 0)
       .map { String(decoding: $0.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self) }
-    // It uses the user's cloud keys, which are in no other place.
+    // It keeps the user's cloud keys, which exist nowhere else.
     #expect(environment.contains("AWS_PROFILE"))
     #expect(!environment.contains { $0 == "NOTIFY_SOCKET" || $0.hasPrefix("WATCHDOG_") || $0.hasPrefix("LISTEN_") })
   }

@@ -3,12 +3,12 @@ import Synchronization
 import TestSupport
 
 extension Daemon {
-  /// Adds a job that is not started, and returns its id.
+  /// Adds a paused job and returns its id.
   func addPaused(_ name: String, _ arguments: String...) async throws -> String {
     try await run(["add", "http://127.0.0.1:9/\(name)", "--paused"] + arguments).lines.first ?? ""
   }
 
-  /// Runs `transferctl` with arguments that are a list already.
+  /// Runs `transferctl` with an array of arguments.
   func run(
     _ arguments: [String], input: Data = Data(), timeout: Duration = .seconds(60)
   ) async throws -> ChildProcess.Result {
@@ -17,7 +17,7 @@ extension Daemon {
     return try await launch.run(timeout: timeout)
   }
 
-  /// An answer of the control API.
+  /// A response of the control API.
   struct Answer {
     var status: Int
     var head: String
@@ -30,8 +30,12 @@ extension Daemon {
     var code: String? { json["code"] as? String }
   }
 
-  /// Asks the control API with curl alone, as its users may.
+  /// Sends a request to the control API with curl.
   func curl(_ path: String, _ arguments: String..., input: Data = Data()) async throws -> Answer {
+    try await curl(path, arguments, input: input)
+  }
+
+  func curl(_ path: String, _ arguments: [String], input: Data) async throws -> Answer {
     var launch = try curlLaunch(path, ["-i", "--max-time", "20", "-H", "Expect:"] + arguments)
     launch.input = input
     let result = try await launch.run()
@@ -49,7 +53,7 @@ extension Daemon {
       ["-sS", "-N", "--unix-socket", socketPath, "http://transferd\(path)"] + arguments)
   }
 
-  /// Bytes of memory that the daemon has in use.
+  /// The daemon's resident memory in bytes.
   var residentBytes: Int {
     guard let pid, let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") })
@@ -58,7 +62,7 @@ extension Daemon {
   }
 }
 
-/// A server that notes when each request came.
+/// A server that records the time of each request.
 struct TimedServer {
   let server: LoopbackServer
   private let times: Times
@@ -83,7 +87,7 @@ struct TimedServer {
   }
 }
 
-/// A user with directories of their own and no daemon: what `transferctl` starts for them is ended with the object.
+/// A user with separate directories and no daemon. A daemon that `transferctl` starts for the user ends with the object.
 final class FreshUser: Sendable {
   let directory: TemporaryDirectory
   let state: String
@@ -103,7 +107,7 @@ final class FreshUser: Sendable {
     kill(pid, SIGKILL)
   }
 
-  /// The process whose command line names our state directory.
+  /// The process whose command line contains the state directory.
   var daemonPID: pid_t? {
     guard let text = try? String(contentsOfFile: state + "/transferd.lock", encoding: .utf8),
       let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)),
@@ -113,7 +117,7 @@ final class FreshUser: Sendable {
     return pid
   }
 
-  /// No HOME, no PATH, in `/`: less than cron gives.
+  /// Runs in `/` without HOME and PATH: even less than cron provides.
   func launch(_ arguments: [String], environment: [String: String] = [:]) throws -> Launch {
     let own = ["TRANSFERD_STATE_DIR": state, "XDG_RUNTIME_DIR": runtime, "TRANSFERCTL_ANSWER_TIMEOUT": "60"]
     return Launch(

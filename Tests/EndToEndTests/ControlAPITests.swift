@@ -8,7 +8,7 @@ import Testing
     #"{"url":"http://127.0.0.1:9/\#(name)","destination":"\#(daemon.downloads)/\#(name)","paused":true}"#
   }
 
-  @Test("every route answers curl alone")
+  @Test("every route can be used with curl")
   func routes() async throws {
     let daemon = try await Daemon()
     let added = try await daemon.curl("/v1/jobs", "-d", body(daemon, "a"))
@@ -42,7 +42,7 @@ import Testing
     #expect(try await daemon.curl("/v1/jobs/1").status == 404)
   }
 
-  @Test("HEAD is answered like GET, without the body; where there is no GET it is refused")
+  @Test("HEAD has the response of GET without the body; on a route without GET it is refused")
   func head() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("a", "--batch", "n")
@@ -53,7 +53,7 @@ import Testing
       let head = try await daemon.curl(path, "--head")
       #expect(head.body.isEmpty, "\(path): \(head.body)")
       if path == "/v1/events" {
-        // The stream itself never ends; its head is there at once.
+        // The stream never ends, but its head comes at once.
         #expect(head.status == 200 && head.head.contains("content-type: text/event-stream"))
         continue
       }
@@ -64,14 +64,14 @@ import Testing
     let refused = try await daemon.curl("/v1/jobs:pause", "--head")
     #expect(refused.status == 405 && refused.body.isEmpty && refused.head.contains("allow: post"))
     #expect(try await daemon.curl("/v1/stats", "-X", "PUT").head.contains("allow: get, head"))
-    // The connection can be used again.
+    // The connection can be reused.
     let twice = try await daemon.curlLaunch(
       "/healthz", ["--head", "--next", "-sS", "--unix-socket", daemon.socketPath, "http://transferd/healthz"]
     ).run()
     #expect(twice.stdout.hasSuffix("ok\n"))
   }
 
-  @Test("refusals are problem+json with a stable code")
+  @Test("errors are problem+json with a stable code")
   func problems() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("a")
@@ -111,7 +111,7 @@ import Testing
         "/v1/jobs", ["-d", #"{"url":"http://h/x","destination":"\#(daemon.downloads)/no/x"}"#], 422,
         "destination-missing"
       ),
-      // A misspelt field once looked done.
+      // Regression: a misspelt field was ignored.
       ("/v1/jobs/1", ["-X", "PATCH", "-d", #"{"priorty":4}"#], 400, "invalid"),
       ("/v1/jobs:pause", ["-d", "{}"], 400, "invalid"),
       ("/v1/jobs:pause", ["-d", #"{"ids":[1],"all":true}"#], 400, "invalid"),
@@ -129,7 +129,7 @@ import Testing
     #expect(try await daemon.jobs().map(\.state) == ["cancelled"])
   }
 
-  @Test("pages follow one another by key, whatever is removed in between")
+  @Test("paging by key continues when jobs are removed meanwhile")
   func pages() async throws {
     let daemon = try await Daemon()
     let list = (1...7).map { "http://127.0.0.1:9/\($0)\n" }.joined()
@@ -144,13 +144,13 @@ import Testing
     #expect(ids == [1, 2, 3, 5, 6, 7])
   }
 
-  @Test("jobs:batch answers a line for a line; bad ones do not hinder the others")
+  @Test("jobs:batch has one response line per line; bad lines do not affect the others")
   func batch() async throws {
     let daemon = try await Daemon()
     var lines = Data((body(daemon, "a") + "\n").utf8)
     lines += Data([0xFF, 0xFE, 0x0A]) + Data("{\"url\":\n\n[]\n".utf8)
     lines += Data(repeating: UInt8(ascii: "x"), count: 10_000_000) + Data([0x0A])
-    lines += Data(body(daemon, "b").utf8)  // half a line: no newline at the end
+    lines += Data(body(daemon, "b").utf8)  // a line without a newline at its end
     let answer = try await daemon.curl("/v1/jobs:batch", "--data-binary", "@-", input: lines)
     let results = answer.body.split(separator: "\n").compactMap {
       (try? JSONSerialization.jsonObject(with: Data($0.utf8))) as? [String: Any]
@@ -163,8 +163,8 @@ import Testing
     #expect(try await daemon.curl("/healthz").status == 200)
   }
 
-  /// As Python's http.client does. The two waited for each other until the daemon hung up.
-  @Test("a client may send a long list to its end before it reads an answer")
+  /// Python's http.client does this. Regression: client and daemon waited for each other until the daemon disconnected.
+  @Test("a client may send a long list completely before it reads the response")
   func unreadAnswers() async throws {
     let daemon = try await Daemon()
     let lines = (0..<20_000).map { _ in "{\"url\":1}\n" }.joined()
@@ -179,7 +179,7 @@ import Testing
     #expect(answer.hasSuffix("0\r\n\r\n"))
   }
 
-  @Test("100 Continue is said to who waits for it; an HTTP/1.0 connection ends with its answer")
+  @Test("a client that expects 100 Continue gets it; an HTTP/1.0 connection ends with its response")
   func courtesies() async throws {
     let daemon = try await Daemon()
     let body = body(daemon, "a")
@@ -191,7 +191,7 @@ import Testing
     var added = client.receive()
     while !added.hasSuffix("}\n"), case let piece = client.receive(), !piece.isEmpty { added += piece }
     #expect(added.hasPrefix("HTTP/1.1 201 Created\r\n"))
-    // A second one on the same connection.
+    // A second request on the same connection.
     client.send("GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n")
     #expect(client.receive().hasPrefix("HTTP/1.1 100 Continue\r\n\r\n"))
     let old = try UnixClient(daemon.socketPath)
@@ -201,7 +201,7 @@ import Testing
     #expect(answer.hasSuffix("\r\n\r\nok\n"))
   }
 
-  @Test("a client that is cut off in the middle of a line leaves the daemon unharmed")
+  @Test("a client that disconnects in the middle of a line does no harm")
   func halfLine() async throws {
     let daemon = try await Daemon()
     for text in [
@@ -216,7 +216,7 @@ import Testing
     #expect(try await daemon.jobs().isEmpty)
   }
 
-  @Test("the event stream goes on after Last-Event-ID and misses nothing")
+  @Test("the event stream continues after Last-Event-ID without a gap")
   func eventStream() async throws {
     let daemon = try await Daemon()
     for name in ["a", "b"] { _ = try await daemon.addPaused(name) }
@@ -230,14 +230,14 @@ import Testing
     #expect(text.contains("event: added\ndata: {"))
     let history = try await daemon.curl("/v1/events?since=1&follow=false").body
     #expect(history.split(separator: "\n").count == 2)
-    // An EventSource connects again with the URL of the first time.
+    // An EventSource reconnects with its original URL.
     let again = try ChildProcess(daemon.curlLaunch("/v1/events?since=0", ["-H", "Last-Event-ID: 2"]))
     try await again.waitForOutput("id: 3\n")
     again.kill(SIGTERM)
     #expect(!(try await again.result().stdout.contains("id: 2\n")))
   }
 
-  @Test("the progress of a batch is that of its jobs alone")
+  @Test("the progress stream of a batch has only its own jobs")
   func batchProgress() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 64 << 10))

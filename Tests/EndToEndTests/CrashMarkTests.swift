@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What becomes of the jobs that ran when the daemon crashed by itself. A library that is loaded before libc makes it do so.
+/// The jobs that were running when the daemon crashed. A library that is loaded before libc makes the daemon crash.
 @Suite("crashes of the daemon", .timeLimit(.minutes(5))) struct CrashMarkTests {
-  /// Writes to a bad address as soon as bytes for a file with "hostile" in its name are written.
+  /// Writes to a bad address when bytes of a file with "hostile" in its name are written.
   private static let fault = """
     #define _GNU_SOURCE 1
     #include <stdint.h>
@@ -27,7 +27,7 @@ import Testing
     }
     """
 
-  /// A daemon that any byte for a hostile file crashes, started again and again.
+  /// A daemon that crashes at the first byte of a hostile file and is restarted each time.
   private struct Fragile {
     let daemon: Daemon
     private let library: CompiledC
@@ -42,7 +42,7 @@ import Testing
       try await daemon.waitUntilReady()
     }
 
-    /// Suspends until it has crashed.
+    /// Suspends until the daemon has crashed.
     func expectCrash(_ location: SourceLocation = #_sourceLocation) async throws {
       let ending = try await daemon.process?.waitForEnd()
       #expect(ending == .signal(SIGSEGV), "\(daemon.log)", sourceLocation: location)
@@ -51,10 +51,10 @@ import Testing
   }
 
   @Test(
-    "of several jobs that ran, the one that takes it down is found; the others complete, and it fails with the reason")
+    "the job that crashes the daemon is found and fails with the reason; the other jobs complete")
   func culprit() async throws {
     let payload = Payload(size: 200_000, seed: 5)
-    // The innocent ones are in the middle when it crashes, twice. Later each gets all its bytes.
+    // The innocent jobs are in mid-transfer at the first two crashes. Later each gets all its bytes.
     let (gates, proceed) = ((0..<2).map { _ in Gate() }, Gate())
     let halted = { (reached: [Gate]) in
       FileBehaviour.file(payload).holding(after: 1000, reached: reached[0], until: Gate(), on: .at(0))
@@ -86,7 +86,7 @@ import Testing
     #expect(try await daemon.column("crash_marks") == [2, 2, 2])
     #expect(try daemon.mark == "")
     try await server.waitForRequests(3) { $0.path == "/a" }
-    // None of these begins beside a job that runs alone, and both before the next one that does.
+    // None of these starts while a job runs alone, and both start before the next job that does.
     for name in ["c", "d"] { ids[name] = try await daemon.add(server.url("/" + name), "-o", name) }
     #expect(try await daemon.jobs().filter { $0.state == "running" }.map(\.id) == [1])
     proceed.open()
@@ -98,7 +98,7 @@ import Testing
     try await fragile.start()
     let culprit = try await daemon.finished(ids["hostile"] ?? "")
     #expect(culprit.state == "failed" && culprit.error?.code == "internal" && culprit.error?.transient == false)
-    #expect(culprit.error?.message.contains("takes the daemon down") == true, "\(culprit)")
+    #expect(culprit.error?.message.contains("it crashes the daemon") == true, "\(culprit)")
     for name in ["a", "b", "c", "d"] {
       #expect(try await daemon.finished(ids[name] ?? "").state == "completed")
       #expect(try sha256(ofFile: daemon.downloaded(name)) == payload.sha256)
@@ -106,8 +106,8 @@ import Testing
     #expect(try await daemon.column("crash_marks") == [0, 3, 0, 0, 0])
     #expect(try await daemon.column("crashes") == [0, 0, 0, 0, 0])
 
-    // A person who tries it again, with a daemon that survives it, gets the file.
-    // It may crash before it has answered.
+    // A retry with a daemon that does not crash downloads the file.
+    // It may crash before it responds.
     _ = try await daemon.ctl("retry", ids["hostile"] ?? "")
     try await fragile.expectCrash()
     try await daemon.start()
@@ -116,7 +116,7 @@ import Testing
     #expect(try await daemon.column("crash_marks") == [0, 0, 0, 0, 0])
   }
 
-  @Test("a crash is counted once, also where the daemon is killed before it has cleared the mark")
+  @Test("a crash is counted once, even if the daemon is killed before it has cleared the mark")
   func killedBetween() async throws {
     let isAdded = Gate()
     let server = try LoopbackServer(.file(Payload(size: 1000, seed: 1)).holding(after: 0, until: isAdded))
@@ -136,7 +136,7 @@ import Testing
     #expect(try daemon.mark == left)
     #expect(try await daemon.column("crash_marks") == [1])
     #expect(try await daemon.column("state") == ["queued"])
-    // Nothing runs that it could be counted against; a job that began would show it.
+    // No job is running, so none could be counted; a job that started would show a second count.
     try daemon.launch(through: [
       try BuiltPrograms.system("strace"), "-D", "-f", "-o", daemon.directory.path("trace"), "-e", "trace=pwrite64",
       "-P",
@@ -149,14 +149,14 @@ import Testing
     let held = try LoopbackServer(
       .file(Payload(size: 100_000, seed: 2)).holding(after: 1000, until: Gate(), on: .always))
     _ = try await daemon.add(held.url("/b"), "-o", "b")
-    try await daemon.waitForParts(holding: 1000)
+    try await held.waitForRequests(1)
     try await daemon.restart(by: SIGKILL)
     #expect(try await daemon.column("crash_marks") == [0, 0])
     #expect(try await daemon.column("crashes") == [0, 1])
     #expect(try daemon.mark == "")
   }
 
-  @Test("kills and signals from outside leave no mark, however many there are", arguments: [SIGKILL, SIGSEGV, SIGABRT])
+  @Test("kills and signals from other processes leave no mark", arguments: [SIGKILL, SIGSEGV, SIGABRT])
   func outside(_ signal: Int32) async throws {
     let payload = Payload(size: 100_000, seed: 3)
     let gates = (0..<4).map { _ in Gate() }
@@ -178,7 +178,7 @@ import Testing
     #expect(try await daemon.column("crash_marks") == [0])
   }
 
-  @Test("a job that runs alone begins while others only wait, for their time or for their server")
+  @Test("a job that runs alone starts while others wait for their time or their server")
   func waitingOthers() async throws {
     let payload = Payload(size: 1000, seed: 4)
     let isAdded = Gate()
@@ -193,7 +193,7 @@ import Testing
     let id = try await daemon.add(server.url("/hostile"), "-o", "hostile")
     isAdded.open()
     try await fragile.expectCrash()
-    // Whoever waits until it is ready may find that it has crashed again.
+    // A client that waits until the daemon is ready may find that it has crashed again.
     try? await fragile.start()
     try await fragile.expectCrash()
     #expect(try await daemon.column("crash_marks") == [0, 0, 1])
@@ -204,7 +204,7 @@ import Testing
 }
 
 extension Daemon {
-  /// What the last crash has left; empty where there is none.
+  /// The mark of the last crash; empty if there is none.
   fileprivate var mark: String {
     get throws {
       try String(contentsOfFile: statePath("transferd.crash"), encoding: .utf8).trimmingCharacters(
@@ -212,7 +212,7 @@ extension Daemon {
     }
   }
 
-  /// A column of all jobs, by their ids, as it is on the disk.
+  /// The stored values of a column for all jobs, by their ids.
   fileprivate func column(_ name: String) async throws -> [String] {
     let look = """
       import sqlite3, sys

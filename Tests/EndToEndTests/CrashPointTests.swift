@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// P3, D1, D2: the daemon is killed exactly between two steps of a download.
+/// A daemon that is killed between two steps of a download continues it after the restart.
 @Suite("a kill at an exact point", .timeLimit(.minutes(5))) struct CrashPointTests {
-  /// Where the kill comes.
+  /// The point of the kill.
   enum Point: String, CaseIterable, CustomTestStringConvertible {
     case makingThePartFile = "while the part file is made"
     case firstRecord = "at the commit of the first record"
@@ -12,14 +12,15 @@ import Testing
     case recordOfRename = "at the commit that announces the rename"
     case beforeRename = "before the rename"
     case afterRename = "after the rename, before the directory is brought to the disk"
-    case settling = "at the commit that says completed"
+    case settling = "at the commit of the completion"
 
     var testDescription: String { rawValue }
-    /// Before the first body byte, else before the last ones.
+    /// Before the first byte of the body; otherwise before the last bytes.
     var isEarly: Bool { self == .makingThePartFile || self == .firstRecord }
   }
 
-  @Test("completes with the right bytes and nothing left over", arguments: Point.allCases, [false, true])
+  @Test(
+    "the download completes with the right bytes and leaves no other file", arguments: Point.allCases, [false, true])
   func kill(_ point: Point, isReplacing: Bool) async throws {
     let payload = Payload(size: 3 << 20, seed: 7)
     let (reached, proceed) = (Gate(), Gate())
@@ -27,20 +28,20 @@ import Testing
     let server = try LoopbackServer(
       point.isEarly
         ? file.answering(on: .first(1)) { answer, _ in answer.prelude += [.signal(reached), .waitFor(proceed)] }
-        // The rest is one write, so that no checkpoint can see a part of it.
+        // The rest is one write, so that no checkpoint can contain a part of it.
         : file.holding(after: payload.size - 1000, reached: reached, until: proceed))
     let daemon = try await Daemon()
     let old = Payload(size: 5000, seed: 99)
     if isReplacing { try old.write(to: daemon.downloaded("a")) }
     let id = try await daemon.addJob([server.url("/a"), "-o", "a"] + (isReplacing ? ["--replace"] : []))
     try await reached.wait()
-    // They are in the file only when the first record is durable: its commit is past.
+    // The bytes are in the file only after the first record is committed.
     if !point.isEarly { try await daemon.waitForParts(holding: payload.size - 1000) }
     let trap = try await Self.trap(daemon, point)
     proceed.open()
     try await Self.spring(trap, daemon, point)
-    // A checkpoint that was under way may have sprung the trap before the last bytes came. What no checkpoint holds is
-    // compared with the server's bytes.
+    // A running checkpoint may have triggered the kill before the last bytes arrived. Bytes without a checkpoint are
+    // compared with the server's.
     var isWhole = try !point.isEarly && daemon.partNames.isEmpty
     if try !point.isEarly && daemon.partSize == payload.size {
       isWhole = try await daemon.checkpoint(of: id) == payload.size
@@ -81,7 +82,7 @@ import Testing
 
   private static func spring(_ trap: Interception, _ daemon: Daemon, _ point: Point) async throws {
     guard point == .settling else { return try await trap.waitForHit(daemon) }
-    // Stopped after the rename: from here on the next commit is the one that says completed.
+    // The daemon is stopped after the rename: the next commit marks the job as completed.
     try await trap.waitForStop()
     try await trap.detach()
     let last = try await Interception(

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/cron.md, followed as it is written: only names of hosts, directories and programs are those of the test.
+/// Follows docs/cron.md literally, except for the names of hosts, directories and programs.
 @Suite("docs/cron.md", .timeLimit(.minutes(5))) struct CronDocumentTests {
   private let document: String
   private let user: FreshUser
@@ -16,7 +16,7 @@ import Testing
     try user.directory.directory("reports/sent")
   }
 
-  /// The first block of code in a language that holds some words.
+  /// The first code block in the language that contains the words.
   private func block(_ language: String, with words: String) throws -> String {
     let blocks = document.components(separatedBy: "```\(language)\n").dropFirst()
       .map { $0.components(separatedBy: "\n```")[0] }
@@ -32,14 +32,14 @@ import Testing
       .replacing(programs + "/" + programs, with: programs)
   }
 
-  /// As cron does it: sh, `/`, hardly an environment.
+  /// Runs a command like cron: by sh, in `/`, with a minimal environment.
   private func cron(_ command: String) async throws -> ChildProcess.Result {
     var launch = try user.launch(["-c", command], environment: ["PATH": "/usr/bin:/bin", "SHELL": "/bin/sh"])
     launch.program = "/bin/sh"
     return try await launch.run(timeout: .seconds(90))
   }
 
-  @Test("the crontab's line sends what is there, once, and moves it")
+  @Test("the crontab line uploads each file once and moves it")
   func crontab() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     for name in ["a", "b c"] { try user.directory.file("reports/outbox/\(name).csv", text: name) }
@@ -59,7 +59,7 @@ import Testing
     #expect(try await user.ctl("batch", "ls").stdout.contains("nightly-2"))
   }
 
-  @Test("the unit's command does the same, and systemd takes both units")
+  @Test("the unit's command does the same, and systemd accepts both units")
   func units() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     try user.directory.file("reports/outbox/a", text: "a")
@@ -76,7 +76,7 @@ import Testing
     #expect(!(verify.stderr + verify.stdout).contains("nightly-upload"), "\(verify.stderr)")
   }
 
-  @Test("a dump by standard input arrives")
+  @Test("a dump is uploaded from standard input")
   func dump() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let line = try block("sh", with: "pg_dump").replacing("pg_dump shop", with: "printf dumped")
@@ -97,7 +97,7 @@ import Testing
     let daemon = try await Daemon(config: config)
     let path = try daemon.source("a", Payload(size: 10))
     let id = try await daemon.upload(path, "--to", nginx.url("/a"))
-    try await daemon.told("hook onComplete: exit 0", of: id)
+    try await daemon.waitForHistory("hook onComplete: exit 0", of: id)
     let log = try String(contentsOfFile: user.directory.path("reports/uploads.log"), encoding: .utf8)
     #expect(log.contains(" completed {") && log.contains("\"state\":\"completed\""))
   }

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// D7–D10: many clients, clients that behave badly, few descriptors, long queues.
+/// Many clients, clients that misbehave, few descriptors, and long queues.
 @Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
-  @Test("500 clients that say nothing do not keep others waiting, and leave no descriptor behind")
+  @Test("500 silent clients do not delay others and leave no descriptors behind")
   func silent() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("warm")
@@ -13,13 +13,13 @@ import Testing
     let clients = try (0..<500).map { _ in try UnixClient(daemon.socketPath) }
     #expect(try await daemon.addPaused("x") == "2")
     #expect(try await daemon.curl("/healthz").body == "ok\n")
-    // Silence costs nothing.
+    // Silent clients cost no processor time.
     try await daemon.waitUntilQuiet()
     for client in clients { client.close() }
     try await daemon.waitForDescriptors(below: before + 20)
   }
 
-  @Test("a watcher that leaves is known to be gone at once, one that has only nothing more to say goes on listening")
+  @Test("a watcher's disconnect is noticed at once; a half-closed one keeps its stream")
   func leavingWatcher() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("warm")
@@ -33,7 +33,7 @@ import Testing
     watcher.close()
     let start = ContinuousClock.now
     try await eventually("a socket less") { try daemon.socketCount < both }
-    // Not by the comment that is written every 15 s; a busy machine has more tries.
+    // Not by the comment that is written every 15 s; on a busy machine several attempts are allowed.
     var fastest = ContinuousClock.now - start
     for _ in 0..<5 where fastest >= .seconds(10) {
       let other = try UnixClient(daemon.socketPath)
@@ -54,23 +54,23 @@ import Testing
     #expect(heard.contains("\"job\":2"), "\(heard)")
   }
 
-  @Test("500 clients that ask for much and never read cost bounded memory, and others are served")
+  @Test("500 clients that send requests and never read use bounded memory, and others are served")
   func unread() async throws {
     let daemon = try await Daemon()
-    // Long addresses: the answers are larger than the buffers between.
+    // Long URLs make the responses larger than the socket buffers.
     let list = (0..<1000).map { "http://127.0.0.1:9/\($0)?\(String(repeating: "x", count: 700))\n" }.joined()
     #expect(try await daemon.run(["add", "-i", "-", "--paused"], input: Data(list.utf8)).status == 0)
     let before = (try daemon.descriptorCount, daemon.residentBytes)
     let clients = try (0..<500).map { number in
       let client = try UnixClient(daemon.socketPath)
       let path = number % 2 == 0 ? "/v1/jobs?limit=100" : "/v1/export"
-      // Ten questions at once; no answer is ever read.
+      // Ten requests at once; no response is ever read.
       client.send(String(repeating: "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n", count: 10))
       return client
     }
     #expect(try await daemon.curl("/healthz").body == "ok\n")
     #expect(try await daemon.addPaused("x") == "1001")
-    // Once the buffers are full there is nothing to do.
+    // When the buffers are full, the daemon is idle.
     try await daemon.waitUntilQuiet()
     let grown = daemon.residentBytes - before.1
     #expect(grown < 300 << 20, "\(grown >> 20) MiB")
@@ -79,7 +79,7 @@ import Testing
     #expect(try await daemon.curl("/healthz").body == "ok\n")
   }
 
-  @Test("when descriptors run out nothing spins; clients that wait are served once there are some, jobs go on")
+  @Test("without free descriptors the daemon does not spin; clients are served when some are free, and jobs continue")
   func descriptors() async throws {
     let payload = Payload(size: 100_000, seed: 1)
     let server = try LoopbackServer(.file(payload))
@@ -90,7 +90,7 @@ import Testing
     #expect(try await daemon.finished(first).state == "completed")
     let before = try daemon.descriptorCount
     let clients = try (0..<300).map { _ in try UnixClient(daemon.socketPath) }
-    // Those are in; the others wait in the socket's queue.
+    // These clients are connected; the others wait in the socket's queue.
     try await daemon.waitUntilQuiet()
     #expect(try daemon.descriptorCount < 128)
     for client in clients { client.close() }
@@ -100,13 +100,13 @@ import Testing
     try await daemon.waitForDescriptors(below: before + 10)
   }
 
-  @Test("few descriptors make few transfers, and it is said; who asks is answered, and all complete")
+  @Test("with few descriptors few transfers run, which is logged; clients are served, and all jobs complete")
   func fewDescriptors() async throws {
     let payload = Payload(size: 20_000, seed: 2)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(.file(payload).holding(after: 10, reached: reached, until: proceed, on: .always))
     let daemon = try await Daemon("--max-active", "64", "--max-per-origin", "64", isStarted: false)
-    // Enough for the daemon itself, not for 64 sockets and 64 files.
+    // Enough for the daemon, but not for 64 sockets and 64 files.
     try daemon.launch(through: [try BuiltPrograms.system("prlimit"), "--nofile=96:96"])
     try await daemon.waitUntilReady()
     let warning = "96 descriptors are enough for"
@@ -145,7 +145,7 @@ import Testing
     try await daemon.expectCompleted(id, payload, as: "a")
   }
 
-  @Test("what is no request, too long, or cut off is answered with an error or the door; memory stays flat")
+  @Test("invalid, oversized and truncated requests get an error or a disconnect; memory stays flat")
   func malformed() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("a")
@@ -173,7 +173,7 @@ import Testing
     ]
     for (name, bytes, statuses) in table {
       let client = try UnixClient(daemon.socketPath)
-      // Who waits for more says nothing; an answer that must come may take its time.
+      // A daemon that waits for more data is silent; a required response may take some time.
       client.send(bytes, patience: statuses.contains("") ? 1000 : 30_000)
       let answer = client.receive(within: statuses.contains("") ? 5000 : 60_000)
       let status = answer.isEmpty ? "" : String(answer.dropFirst(9).prefix(3))
@@ -189,7 +189,7 @@ import Testing
     #expect(daemon.residentBytes - before < 60 << 20, "\((daemon.residentBytes - before) >> 20) MiB")
   }
 
-  @Test("a command that is killed in the middle of its list leaves what it was told and the daemon whole")
+  @Test("a command that is killed in the middle of its list keeps its printed jobs, and the daemon works")
   func killedCommand() async throws {
     let daemon = try await Daemon()
     let list = (0..<20_000).map { "http://127.0.0.1:9/\($0)\n" }.joined()
@@ -199,17 +199,17 @@ import Testing
     try await command.waitForOutput("\n")
     command.kill(SIGKILL)
     let printed = try await command.result().lines.filter { Int64($0) != nil }
-    // Groups of lines that were on their way may still be stored.
+    // Lines that were already sent may still be added.
     try await daemon.waitUntilQuiet()
-    // What is added now comes behind them all.
+    // New jobs get higher ids.
     let after = try #require(Int(try await daemon.addPaused("after")))
     let stored = try await daemon.storedIDs()
-    // The last line may be cut.
+    // The last line may be incomplete.
     #expect(stored.isSuperset(of: printed.dropLast()) && !printed.isEmpty)
     #expect(stored == Set((1...after).map(String.init)))
   }
 
-  @Test("200,000 waiting jobs cost the daemon no memory: the queue is on the disk")
+  @Test("200,000 waiting jobs use no memory of the daemon: the queue is on disk")
   func longQueue() async throws {
     let server = try LoopbackServer(.file(size: 10).stallingBeforeAnswer(on: .always))
     let daemon = try await Daemon("--max-active", "1")

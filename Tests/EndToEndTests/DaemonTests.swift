@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("starting and stopping the daemon", .serialized, .timeLimit(.minutes(5))) struct DaemonTests {
-  @Test("the first command starts the daemon, from an empty environment too, and it outlives the command")
+  @Test("the first command starts the daemon, even with an empty environment, and the daemon outlives the command")
   func autostart() async throws {
     let user = try FreshUser()
     let server = try LoopbackServer(.file(size: 10))
@@ -13,7 +13,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: user.downloads + "/x"))
     let pid = try #require(user.daemonPID)
     #expect(try await user.ctl("daemon", "status").stdout.contains("\(pid)"))
-    #expect(try await user.ctl("daemon", "start").stderr.contains("runs already"))
+    #expect(try await user.ctl("daemon", "start").stderr.contains("is already running"))
     #expect(try await user.ctl("daemon", "stop").status == 0)
     #expect(
       kill(pid, 0) != 0 || user.daemonPID == nil
@@ -24,16 +24,16 @@ import Testing
     #expect(try await user.ctl("daemon", "start").status == 0)
     #expect(try await user.ctl("status", "--format", "name").stdout == "1\n")
     #expect(try await user.ctl("daemon", "stop").status == 0)
-    // A library once called each orderly stop an error.
+    // Regression: a library logged each orderly stop as an error.
     #expect(!(try String(contentsOfFile: user.state + "/transferd.log", encoding: .utf8).contains(" error ")))
   }
 
-  @Test("one that has worked and has nothing more to do does not wake up")
+  @Test("an idle daemon does not wake up after its work")
   func rest() async throws {
     let server = try LoopbackServer(.file(size: 100_000))
     let daemon = try await Daemon()
     #expect(try await daemon.ctl("add", server.url("/x"), "-o", "x", "--wait").status == 0)
-    // Threads that nobody needs any more go after 5 s.
+    // Idle threads exit after 5 s.
     let deadline = ContinuousClock.now + .seconds(60)
     var (before, now) = ([String: String](), try daemon.switches)
     while before != now, .now < deadline {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "one that is held up for a while is waited for, where it is the user's own and no answer within 2 s is asked for")
+    "a command waits for the user's own daemon that is delayed, unless a response within 2 s is required")
   func heldUp() async throws {
     let user = try FreshUser()
     #expect(try await user.ctl("daemon", "start").status == 0)
@@ -54,15 +54,15 @@ import Testing
     let usual = ["TRANSFERCTL_ANSWER_TIMEOUT": ""]
     let waiting = try ChildProcess(user.launch(["status"], environment: usual))
     let strict = try await user.ctl("status", "--no-autostart", environment: usual)
-    #expect(strict.status == 3 && strict.stderr.contains("does not answer"), "\(strict.stderr)")
-    // The other one has had as long.
+    #expect(strict.status == 3 && strict.stderr.contains("does not respond"), "\(strict.stderr)")
+    // The other command has waited equally long.
     kill(pid, SIGCONT)
     let result = try await waiting.result()
     #expect(result.status == 0, "\(result.stderr)")
     #expect(try await user.ctl("daemon", "stop").status == 0)
   }
 
-  @Test("programs that start it at once start one")
+  @Test("simultaneous commands start one daemon")
   func race() async throws {
     let user = try FreshUser()
     let launch = try user.launch([
@@ -76,7 +76,7 @@ import Testing
     #expect(try await user.ctl("daemon", "stop").status == 0)
   }
 
-  @Test("where it may not be started, every command exits with 3 within 2 s")
+  @Test("if the daemon must not be started, every command exits with 3 within 2 s")
   func unreachable() async throws {
     let user = try FreshUser()
     let commands = [
@@ -105,7 +105,7 @@ import Testing
     #expect(version.status == 0 && version.stdout.hasPrefix("transferctl "))
   }
 
-  @Test("version tells both programs, --version this one")
+  @Test("version prints the versions of both programs, --version only transferctl's")
   func version() async throws {
     let daemon = try await Daemon()
     let lines = try await daemon.ctl("version").lines
@@ -115,7 +115,7 @@ import Testing
     #expect(try await launch.run().lines == [lines[0]])
   }
 
-  @Test("reload reads the limits anew and keeps them when the file is wrong")
+  @Test("reload reads new limits, and keeps the old ones if the file is invalid")
   func reload() async throws {
     let daemon = try await Daemon(config: "transferd:\n  maxActive: 3\n")
     let path = daemon.directory.path("config.yaml")
@@ -128,7 +128,7 @@ import Testing
     #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 5)
   }
 
-  @Test("a key that is not known, or a value that cannot be used, keeps the daemon from starting, in words")
+  @Test("an unknown key or an invalid value prevents the start and is reported")
   func configuration() async throws {
     for (text, words) in [
       ("transferd:\n  maxActve: 3\n", ["config.yaml, line 2", "\"maxActve\""]),
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test("SIGHUP with a file that is wrong is logged, and the old settings stay")
+  @Test("SIGHUP with an invalid file is logged, and the old settings stay")
   func wrongReload() async throws {
     let daemon = try await Daemon(config: "transferd:\n  maxActive: 3\n")
     try "transferd:\n  maxActive: 5\n  colour: red\n".write(
@@ -152,11 +152,11 @@ import Testing
     try await daemon.process?.waitForErrors("cannot reload")
     try await daemon.waitForNotification("READY=1", count: 2)
     #expect(
-      daemon.log.contains("config.yaml, line 3: there is no key") && daemon.log.contains("colour"), "\(daemon.log)")
+      daemon.log.contains("config.yaml, line 3: unknown key") && daemon.log.contains("colour"), "\(daemon.log)")
     #expect(try await daemon.curl("/v1/stats").json["maxActive"] as? Int == 3)
   }
 
-  @Test("a log that has grown to its limit becomes transferd.log.1 when the daemon is started by a command")
+  @Test("a log at its size limit becomes transferd.log.1 when a command starts the daemon")
   func log() async throws {
     let user = try FreshUser()
     try FileManager.default.createDirectory(

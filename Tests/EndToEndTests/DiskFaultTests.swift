@@ -3,16 +3,16 @@ import Glibc
 import TestSupport
 import Testing
 
-/// E1, E3, E4: the disk refuses one step of a download for a while. The calls fail by strace(1).
+/// The disk fails one step of a download for a while. strace(1) makes the system calls fail.
 @Suite("a disk that refuses", .timeLimit(.minutes(5))) struct DiskFaultTests {
-  /// Which step is refused, and with what.
+  /// The failing step and its error.
   struct Fault: CustomTestStringConvertible, Sendable {
     enum Step: String, CaseIterable { case bytes, record, rename, name }
 
     let step: Step
     let error: String
     var testDescription: String { "\(step.rawValue): \(error)" }
-    /// The stable code that the job waits with.
+    /// The error code of the waiting job.
     var code: String {
       switch (step, error) {
       case (_, "ENOSPC"): "disk-full"
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(
-    "makes its job wait with the reason, others go on, and it completes once the disk is well", arguments: Fault.all,
+    "the job waits with the reason, others continue, and it completes when the disk works again", arguments: Fault.all,
     [false, true])
   func fault(_ fault: Fault, isReplacing: Bool) async throws {
     let (payload, small) = (Payload(size: 3 << 20, seed: 3), Payload(size: 50_000, seed: 4))
@@ -61,14 +61,14 @@ import Testing
     if isReplacing { try old.write(to: daemon.downloaded("a")) }
     let id = try await daemon.addJob([server.url("/a"), "-o", "a"] + (isReplacing ? ["--replace"] : []))
     try await reached.wait()
-    // They are in the file only when the first record is durable.
+    // The bytes are in the file only after the first record is durable.
     try await daemon.waitForParts(holding: payload.size - 1000)
     let trap = try await fault.trap(daemon)
     proceed.open()
 
     if fault.step == .record {
       // Nothing can be stored, neither the job's own failure.
-      try await daemon.process?.waitForErrors("cannot store how attempts ended")
+      try await daemon.process?.waitForErrors("cannot store the ends of attempts")
       let refused = try await daemon.ctl("add", server.url("/b"), "-o", "b")
       #expect(refused.status == 1 && refused.stdout.isEmpty, "\(refused.stderr)")
       if fault.error == "ENOSPC" { #expect(refused.stderr.contains("full"), "\(refused.stderr)") }
@@ -81,7 +81,7 @@ import Testing
       let waiting = try await daemon.job(id)
       #expect(["retrying", "running"].contains(waiting.state) && waiting.error?.transient == true)
     }
-    // Whole, what was there before, or nothing: never anything between.
+    // The destination is complete, unchanged or missing, and never partial.
     let standing = FileManager.default.fileExists(atPath: daemon.downloaded("a"))
     let expected = fault.step == .name ? payload.sha256 : isReplacing ? old.sha256 : nil
     #expect(standing == (expected != nil))
@@ -92,22 +92,22 @@ import Testing
     try await daemon.expectCompleted(id, payload, as: "a")
     let asked = server.requests.filter { $0.path == "/a" }
     switch fault.step {
-    // After a failed fsync the bytes count as lost: all of them come again.
-    // A checkpoint before, if the first bytes took their time, is not among them.
+    // After a failed fsync the bytes count as lost: all of them are downloaded again.
+    // An earlier checkpoint, if the first bytes took long, keeps its bytes.
     case .bytes: #expect(asked.count > 1 && asked.dropFirst().allSatisfy { $0.start < payload.size - 1000 })
-    // A rename, a name or a record that has to be made again costs no byte; only a checkpoint that was under way may
-    // have met the refusal before the last ones came.
+    // Repeating a rename, a link or a commit costs no byte. Only a running checkpoint may have failed before the last
+    // bytes arrived.
     case .record, .rename, .name: #expect(asked.dropFirst().allSatisfy { $0.start >= payload.size - 1000 })
     }
     try await daemon.restart()
     #expect(try await daemon.job(id).state == "completed")
   }
 
-  @Test("a failed checkpoint is not made good by a second fsync: what it was about comes again")
+  @Test("after a failed fsync a successful one does not make the bytes durable: they are downloaded again")
   func checkpoint() async throws {
     let payload = Payload(size: 8 << 20, seed: 5)
     let (reached, proceed, isWell) = (Gate(), Gate(), Gate())
-    // The second answer comes when the disk is well again.
+    // The second response comes when the disk works again.
     let server = try LoopbackServer(
       .file(payload).holding(after: 2 << 20, reached: reached, until: proceed).dripping(
         bytesPerSecond: 4 << 20, after: 2 << 20, on: .first(1)
@@ -117,7 +117,7 @@ import Testing
     try await reached.wait()
     try await daemon.waitForParts(holding: 2 << 20)
     let part = daemon.downloaded(try #require(try daemon.partNames.first))
-    // Once for each thread, and then well again: a second call says success.
+    // Each thread fails once and then succeeds: a second call reports success.
     let trap = try await Interception(daemon, calls: "fdatasync,fsync", paths: [part], doing: "error=EIO:when=1")
     // A checkpoint is due 2 s after the last one.
     try await Task.sleep(for: .milliseconds(2100))
@@ -126,12 +126,12 @@ import Testing
     try await trap.detach()
     isWell.open()
     try await daemon.expectCompleted(id, payload, as: "a")
-    // Only what an earlier checkpoint may have brought to the disk is gone on from; it was once all that had been written.
+    // Regression: it resumed after all written bytes. Only bytes of an earlier checkpoint may be kept.
     let start = try #require(server.requests.last?.start)
     #expect(server.requests.count == 2 && start <= 2 << 20, "from \(start)")
   }
 
-  @Test("a directory that does not answer holds up its own jobs alone")
+  @Test("a directory that does not respond delays only its own jobs")
   func hanging() async throws {
     let payload = Payload(size: 100_000, seed: 7)
     let server = try LoopbackServer(.file(payload))
@@ -156,7 +156,7 @@ import Testing
   }
 
   @Test(
-    "found at boot with its name, where the directory still refuses: the daemon starts, and the job completes later")
+    "the daemon starts even if the directory of a finished file refuses, and the job completes later")
   func boot() async throws {
     let payload = Payload(size: 300_000, seed: 6)
     let server = try LoopbackServer(.file(payload))
@@ -169,7 +169,7 @@ import Testing
       try BuiltPrograms.system("strace"), "-D", "-f", "-o", daemon.directory.path("trace"), "-e", "trace=fsync", "-P",
       daemon.downloads, "-e", "inject=fsync:error=EIO",
     ])
-    // It once did not start at all.
+    // Regression: the daemon did not start.
     try await daemon.waitUntilReady()
     try await daemon.failed(with: "io", id)
     #expect(try await daemon.job(id).state != "failed")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// P2: a destination holds the server's bytes, or what stood there before, or nothing.
+/// A destination has the server's bytes, its previous content, or does not exist.
 @Suite("the destination", .timeLimit(.minutes(5))) struct ExactBytesTests {
-  @Test("does not exist until the download is complete")
+  @Test("it does not exist until the download is complete")
   func absentUntilComplete() async throws {
     let payload = Payload(size: 3 << 20, seed: 1)
     let (reached, proceed) = (Gate(), Gate())
@@ -20,7 +20,7 @@ import Testing
     try await daemon.expectCompleted(id, payload, as: "a")
   }
 
-  @Test("keeps its old content until the rename, across a kill")
+  @Test("it keeps its old content until the rename, even across a kill")
   func replacedAtOnce() async throws {
     let payload = Payload(size: 3 << 20, seed: 2)
     let old = Payload(size: 5000, seed: 99)
@@ -42,7 +42,7 @@ import Testing
     try await daemon.expectCompleted(id, payload, as: "a")
   }
 
-  @Test("is refused at once where it exists, and stays as it is")
+  @Test("an existing destination is refused at once and unchanged")
   func refused() async throws {
     let server = try LoopbackServer(.file(size: 100))
     let daemon = try await Daemon()
@@ -52,7 +52,7 @@ import Testing
     #expect(try await daemon.jobs().isEmpty)
   }
 
-  @Test("that appears during the download is not replaced unasked")
+  @Test("a file that appears during the download is not replaced without --replace")
   func appearing() async throws {
     let payload = Payload(size: 3 << 20, seed: 3)
     let (reached, proceed) = (Gate(), Gate())
@@ -68,7 +68,7 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
-  @Test("does not appear when the checksum is wrong, and nothing is tried again")
+  @Test("it does not appear if the checksum is wrong, and the job is not retried")
   func wrongChecksum() async throws {
     let server = try LoopbackServer(.file(size: 2 << 20))
     let daemon = try await Daemon()
@@ -83,7 +83,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  /// What the server says of the file's version.
+  /// The validators that the server sends.
   enum Validators: String, CaseIterable {
     case strongETag, weakETag, date, none
 
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("holds the new version only, when the file changed between kill and restart", arguments: Validators.allCases)
+  @Test("it has only the new version if the file changed between kill and restart", arguments: Validators.allCases)
   func changed(_ validators: Validators) async throws {
     let (old, new) = (Payload(size: 4 << 20, seed: 4), Payload(size: 4 << 20, seed: 5))
     let reached = Gate()
@@ -112,7 +112,7 @@ import Testing
     try await daemon.expectCompleted(id, new, as: "a")
   }
 
-  @Test("is never an error page", arguments: [403, 404, 410, 503])
+  @Test("it never contains an error page", arguments: [403, 404, 410, 503])
   func errorPage(status: Int) async throws {
     let payload = Payload(size: 4 << 20, seed: 6)
     let reached = Gate()
@@ -134,7 +134,7 @@ import Testing
       #expect(try await daemon.ctl("retry", id).status == 0)
     }
     try await daemon.expectCompleted(id, payload, as: "a")
-    // The last 64 KiB are compared, unless a checkpoint holds all of them.
+    // The last 64 KiB are compared unless a checkpoint covers all bytes.
     #expect([kept, kept - 64 << 10].contains(server.requests.last?.start))
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The signal handler alone, in a small program that does on purpose what a daemon must never do.
+/// Tests the signal handler in a small program that crashes on purpose.
 @Suite("fatal signals", .timeLimit(.minutes(5))) struct FatalSignalTests {
   private static let program = """
     #define _GNU_SOURCE 1
@@ -36,7 +36,7 @@ import Testing
     static void theirs(int signal) {
       char mark[64] = "";
       (void)signal;
-      // The mark is written before.
+      // The mark is written first.
       _exit(pread(open(path, O_RDONLY), mark, sizeof mark, 0) == 64 && mark[0] == 't' ? 42 : 43);
     }
     static void returning(int signal) { (void)signal; }
@@ -103,7 +103,7 @@ import Testing
 
   private static let blank = String(repeating: " ", count: 63) + "\n"
 
-  @Test("that the process raises itself leave a mark, and end it as they would have without one")
+  @Test("signals that the process raises leave a mark and end it with the same signal")
   func own() async throws {
     let directory = try TemporaryDirectory()
     let program = try await Self.compiled(in: directory)
@@ -115,7 +115,7 @@ import Testing
     for (mode, signal) in own {
       let file = directory.path(mode)
       let result = try await Launch(program, [file, mode]).run()
-      // Some compilers trap by a breakpoint.
+      // Some compilers trap with a breakpoint.
       let isTrap = mode == "trap" && result.ending == .signal(SIGTRAP)
       #expect(result.ending == .signal(signal) || isTrap, "\(mode): \(result.ending)")
       let number = String(isTrap ? SIGTRAP : signal)
@@ -125,13 +125,13 @@ import Testing
     }
   }
 
-  @Test("meet the handler that was there before, once the mark is written")
+  @Test("the previous handler runs after the mark is written")
   func before() async throws {
     let directory = try TemporaryDirectory()
     let program = try await Self.compiled(in: directory)
     let result = try await Launch(program, [directory.path("mark"), "handled-before"]).run()
     #expect(result.ending == .exit(42))
-    // One that returns does not keep the process alive, neither where the signal was sent.
+    // A handler that returns does not keep the process alive, even if the signal was sent.
     let process = try ChildProcess(Launch(program, [directory.path("sent"), "returned-before"]))
     try await process.waitForErrors("ready")
     process.kill(SIGSEGV)
@@ -139,7 +139,7 @@ import Testing
     #expect(try String(contentsOfFile: directory.path("sent"), encoding: .utf8) == Self.blank)
   }
 
-  @Test("that others send, or that children raise, leave none")
+  @Test("signals that other processes send, or that children raise, leave no mark")
   func foreign() async throws {
     let directory = try TemporaryDirectory()
     let program = try await Self.compiled(in: directory)

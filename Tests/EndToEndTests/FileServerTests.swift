@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Jobs whose files come from FTP and SSH servers.
+/// Downloads from FTP and SSH servers.
 @Suite("ftp, sftp and scp", .timeLimit(.minutes(5))) struct FileServerTests {
-  /// What a kill may cost: what was not recorded yet, the overlap, and what was on its way.
+  /// The bytes that a kill may cost: those without a record, the overlap, and those in the buffers.
   static let refetched: Int64 = 3 << 20
 
   private func daemon(_ server: SSHServer) async throws -> Daemon {
@@ -14,7 +14,7 @@ import Testing
       ])
   }
 
-  @Test("an SFTP download is killed three times and goes on each time")
+  @Test("an SFTP download that is killed three times resumes each time")
   func sftpKills() async throws {
     let payload = Payload(size: 24 << 20, seed: 21)
     let server = try await SSHServer()
@@ -39,7 +39,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test("an FTP download is killed and goes on with REST")
+  @Test("an FTP download that is killed resumes with REST")
   func ftpKill() async throws {
     let payload = Payload(size: 12 << 20, seed: 22)
     var options = FTPServer.Options()
@@ -56,16 +56,16 @@ import Testing
     #expect(job.state == "completed")
     #expect(try sha256(ofFile: daemon.downloaded("a.iso")) == payload.sha256)
     try await server.wait(for: "CMD REST \(kept - 64 * 1024)")
-    // One that starts over needs as much again as it had.
+    // A restart from byte 0 would transfer all earlier bytes again.
     #expect(server.sent.reduce(0, +) < payload.size + kept)
-    // The password is in no text that people see.
+    // The password is not shown.
     for command in [["show", id], ["status", "--format", "json"], ["events", id], ["export", "--all"]] {
       #expect(!(try await daemon.run(command).stdout).contains("secret"), "\(command)")
     }
     #expect(!daemon.log.contains("secret"))
   }
 
-  @Test("TLS and SCP, each by its scheme")
+  @Test("FTP over TLS and SCP work by their schemes")
   func others() async throws {
     let payload = Payload(size: 3 << 20, seed: 23)
     let certificates = try await TestCertificates()
@@ -94,7 +94,7 @@ import Testing
     withExtendedLifetime(servers) {}
   }
 
-  @Test("what is missing, denied or not trusted fails at once, with the contract's codes")
+  @Test("missing, denied and untrusted files fail at once with the documented codes")
   func failures() async throws {
     let (ssh, ftp) = (try await SSHServer(), try await FTPServer())
     try Payload(size: 10).write(to: ssh.root + "/a")

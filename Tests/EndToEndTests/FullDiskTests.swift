@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// E1: a file system without space. Mounting one needs root.
+/// A file system without space, which is mounted as root.
 @Suite("a full disk", .timeLimit(.minutes(5))) struct FullDiskTests {
-  /// How the daemon learns that the space does not suffice.
+  /// The way in which the daemon learns that the space is insufficient.
   enum Discovery: String, CaseIterable { case announcedLength, failingWrite }
 
-  @Test("makes its job wait, the others go on, and it completes once there is space", arguments: Discovery.allCases)
+  @Test("a job waits for space, others continue, and it completes when there is space", arguments: Discovery.allCases)
   func destination(_ discovery: Discovery) async throws {
     let (large, small) = (Payload(size: 8 << 20, seed: 1), Payload(size: 100_000, seed: 2))
     let file = FileBehaviour.file(large)
@@ -23,7 +23,7 @@ import Testing
     try await daemon.expectCompleted(other, small, as: "small")
     let waiting = try await daemon.job(id)
     #expect(["retrying", "running"].contains(waiting.state))
-    // Not counted, however often it looks.
+    // The attempts are not counted.
     #expect(waiting.attempt <= 1)
 
     try await disk.resize(kibibytes: 32_768)
@@ -33,7 +33,7 @@ import Testing
     try await disk.unmount()
   }
 
-  @Test("under the state refuses new jobs in words; the daemon lives, and nothing printed is lost")
+  @Test("a full state directory refuses new jobs with a message; the daemon lives, and no printed job is lost")
   func state() async throws {
     let daemon = try await Daemon(isStarted: false)
     let disk = try await SmallDisk(at: try daemon.directory.directory("state"), kibibytes: 2048)
@@ -54,38 +54,5 @@ import Testing
     #expect(try await daemon.storedIDs() == printed.union([added]))
     try await daemon.terminate()
     try await disk.unmount()
-  }
-}
-
-/// A tmpfs of a given size.
-private final class SmallDisk: Sendable {
-  let path: String
-
-  init(at path: String, kibibytes: Int) async throws {
-    self.path = path
-    try await Self.run("mount", "-t", "tmpfs", "-o", "size=\(kibibytes)k,mode=0700", "none", path)
-  }
-
-  deinit { umount2(path, Int32(MNT_DETACH)) }
-
-  func resize(kibibytes: Int) async throws {
-    try await Self.run("mount", "-o", "remount,size=\(kibibytes)k", path)
-  }
-
-  /// Takes all the space that is left.
-  func fill() {
-    let descriptor = open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    defer { close(descriptor) }
-    var length = 1 << 16
-    let zeros = [UInt8](repeating: 0, count: length)
-    while length > 0 {
-      if write(descriptor, zeros, length) <= 0 { length /= 2 }
-    }
-  }
-
-  func unmount() async throws { try await Self.run("umount", "-l", path) }
-
-  private static func run(_ program: String, _ arguments: String...) async throws {
-    try await Launch(BuiltPrograms.system(program), arguments).runSuccessfully()
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// G16, D11: commands that are told of ends.
+/// Commands that run when a job ends.
 @Suite("hooks", .timeLimit(.minutes(5))) struct HookTests {
   private func config(_ script: String) -> String {
     """
@@ -15,7 +15,7 @@ import Testing
     """
   }
 
-  @Test("are run once an end, with the job as JSON, and their exit is recorded")
+  @Test("a hook runs once per end, with the job as JSON, and its exit is recorded")
   func run() async throws {
     let server = try LoopbackServer { .response($0.path == "/good" ? 201 : 403) }
     let directory = try TemporaryDirectory()
@@ -29,8 +29,8 @@ import Testing
     for target in ["/good", "/bad"] {
       _ = try await daemon.ctl("upload", path, "--to", server.url(target), "--protocol", "plain", "--wait")
     }
-    try await daemon.told("hook onComplete: exit 3", of: "1")
-    try await daemon.told("hook onFailure: exit 3", of: "2")
+    try await daemon.waitForHistory("hook onComplete: exit 3", of: "1")
+    try await daemon.waitForHistory("hook onFailure: exit 3", of: "2")
     let lines = try String(contentsOfFile: directory.path("complete-1"), encoding: .utf8).split(separator: "\n")
     let job = try #require(try JSONSerialization.jsonObject(with: Data(lines[0].utf8)) as? [String: Any])
     #expect(job["id"] as? Int == 1 && job["state"] as? String == "completed" && job["source"] as? String == path)
@@ -40,7 +40,7 @@ import Testing
     #expect(try await daemon.reasons("1").count == 1)
   }
 
-  @Test("one that was cut off with the daemon is run again")
+  @Test("a hook that was interrupted with the daemon runs again")
   func again() async throws {
     let server = try LoopbackServer { _ in .response(201) }
     let directory = try TemporaryDirectory()
@@ -54,11 +54,11 @@ import Testing
     try await daemon.kill9()
     try directory.file("go")
     try await daemon.start()
-    try await daemon.told("hook onComplete: exit 0", of: id)
+    try await daemon.waitForHistory("hook onComplete: exit 0", of: id)
     #expect(runs() == "x\nx\n")
   }
 
-  @Test("come from the configuration alone: a job that names one is refused, and a relative program too")
+  @Test("hooks come only from the configuration: a job with a hook is refused, and so is a relative path")
   func configured() async throws {
     let daemon = try await Daemon()
     let answer = try await daemon.curl(

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server may send any number. None may end the daemon, and none may make a wrong file.
+/// No number from a server may crash the daemon or make a wrong file.
 @Suite("hostile numbers", .serialized, .timeLimit(.minutes(5))) struct HostileNumberTests {
   @Test(
-    "a Content-Range with an end that no file has: the daemon lives and the file is right",
+    "the daemon survives an impossible end in Content-Range, and the file is right",
     arguments: [
       "bytes %-9223372036854775807/*", "bytes %-9223372036854775806/*",
       "bytes %-9223372036854775807/9223372036854775807",
@@ -25,11 +25,11 @@ import Testing
     let before = daemon.pid
     let id = try await daemon.add(server.url("/a"), "-o", "a")
     try await daemon.expectCompleted(id, payload, as: "a")
-    #expect(server.requests.contains { $0.range != nil }, "the rest was asked for")
+    #expect(server.requests.contains { $0.range != nil }, "the rest was requested")
     try await daemon.expectUnharmed(since: before)
   }
 
-  @Test("an FTP server that announces the largest number after REST: the daemon lives, and the job says why it ended")
+  @Test("the daemon survives the largest size from an FTP server after REST, and the job reports why it ended")
   func transferReply() async throws {
     let payload = Payload(size: 3 << 20, seed: 92)
     var options = FTPServer.Options()
@@ -43,7 +43,7 @@ import Testing
     let before = daemon.pid
     let id = try await daemon.add(server.url("/a.iso"), "--retries", "1")
     let job = try await daemon.finished(id)
-    #expect(server.commands.contains { $0.hasPrefix("REST ") && $0 != "REST 0" }, "the rest was asked for")
+    #expect(server.commands.contains { $0.hasPrefix("REST ") && $0 != "REST 0" }, "the rest was requested")
     #expect(job.state == "failed")
     #expect(job.error?.code == "protocol", "\(job.error?.code ?? "-"): \(job.error?.message ?? "-")")
     #expect(job.error?.message.contains("9223372036854775807") == true)
@@ -51,7 +51,7 @@ import Testing
     try await daemon.expectUnharmed(since: before)
   }
 
-  @Test("a length that no disk holds is waited for, and said to be")
+  @Test("a length that no disk can hold makes the job wait with the reason")
   func hugeLength() async throws {
     let payload = Payload(size: 3 << 20, seed: 93)
     let server = try LoopbackServer(files: [
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(
-    "lengths and times that no file has end the attempt, not the daemon",
+    "impossible lengths and times end the attempt, not the daemon",
     arguments: [
       ["Content-Length": "9223372036854775808"], ["Content-Length": "-1"],
       ["Last-Modified": "Sun, 99 Nov 999999999999 08:49:37 GMT"], ["Retry-After": "9223372036854775807"],
@@ -95,9 +95,9 @@ import Testing
     try await daemon.expectUnharmed(since: before)
   }
 
-  @Test("a head with more fields than the program can hold ends the attempt, not the daemon")
+  @Test("a head with too many fields ends the attempt, not the daemon")
   func countlessFields() async throws {
-    // Three bytes each: 256 KiB of them are more than 65,535.
+    // Each field has three bytes, so 256 KiB are more than 65,535 fields.
     let server = try LoopbackServer { _ in
       [.raw(Data(("HTTP/1.1 200 OK\n" + String(repeating: "a:\n", count: 86_000) + "\n").utf8)), .close]
     }
@@ -108,9 +108,9 @@ import Testing
     try await daemon.expectUnharmed(since: before)
   }
 
-  @Test("a source with a time that no clock shows is sent")
+  @Test("a source file with an extreme modification time is uploaded")
   func sourceTime() async throws {
-    // A file system that keeps any time; others cut it to what they can hold.
+    // This file system stores any time; others truncate it to their range.
     let directory = "/dev/shm/transferd-test-\(UInt32.random(in: .min ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -128,7 +128,7 @@ import Testing
 }
 
 extension Daemon {
-  /// The process is the one that it was, and answers.
+  /// Checks that the process is the same and responds.
   func expectUnharmed(since pid: pid_t?, at location: SourceLocation = #_sourceLocation) async throws {
     #expect(self.pid == pid && pid.map { kill($0, 0) == 0 } == true, "the daemon ended", sourceLocation: location)
     #expect(try await curl("/healthz").status == 200, sourceLocation: location)

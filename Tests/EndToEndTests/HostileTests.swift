@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("hostile servers", .serialized, .timeLimit(.minutes(5))) struct HostileServerTests {
-  @Test("no credential follows a redirect to another port; within the origin all do")
+  @Test("no credentials follow a redirect to another port; a redirect within the origin keeps them")
   func leaks() async throws {
     let daemon = try await Daemon()
     let thief = try LoopbackServer(.file(size: 10))
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(
-    "a redirect to what is not HTTP is refused, and one without end",
+    "redirects to other schemes and endless redirects are refused",
     arguments: [
       "file:///etc/passwd", "ftp://127.0.0.1/x", "scp://127.0.0.1/x", "gopher://127.0.0.1/",
     ])
@@ -52,7 +52,7 @@ import Testing
     #expect(try daemon.directory.names(in: "downloads").isEmpty)
   }
 
-  @Test("a name in Content-Disposition is one safe name below the directory")
+  @Test("a name in Content-Disposition becomes one safe name in the directory")
   func contentDisposition() async throws {
     let daemon = try await Daemon()
     let values = [
@@ -85,7 +85,7 @@ import Testing
     #expect(try daemon.directory.names(in: "downloads").count == values.count)
   }
 
-  @Test("a link that stands at the destination, or is planted there, is not followed")
+  @Test("a symbolic link at the destination is not followed, even if it appears during the download")
   func links() async throws {
     let daemon = try await Daemon()
     let victim = try daemon.directory.file("victim", text: "mine")
@@ -109,7 +109,7 @@ import Testing
     #expect(try String(contentsOfFile: victim, encoding: .utf8) == "mine")
   }
 
-  @Test("endless headers and error pages end the try, not the memory")
+  @Test("endless headers and error pages end the attempt and use bounded memory")
   func floods() async throws {
     let daemon = try await Daemon()
     let file = FileBehaviour.file(size: 10)
@@ -152,7 +152,7 @@ import Testing
       ["events"], ["events", "--format", "json"], ["export"],
     ] { texts.append(try await daemon.run(arguments).stdout) }
     let export = try await daemon.ctl("export")
-    #expect(export.stderr.contains("left out of 1 job, as secrets are: header X-Auth-Token, user name and password"))
+    #expect(export.stderr.contains("left the secrets out of 1 job: header X-Auth-Token, user name and password"))
     #expect(export.stdout.contains(#""omitted":["#))
     texts += [export.stdout, export.stderr, try await daemon.curl("/v1/jobs/1").body]
     texts.append(try await daemon.terminate().log)
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test("state and socket are for their owner alone")
+  @Test("only the owner can use the state directory and the socket")
   func modes() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
@@ -177,12 +177,12 @@ import Testing
   }
 
   @Test(
-    "another user can neither connect nor read, even where the file system would let them",
+    "another user can neither connect nor read, even with permissive file modes",
     .enabled(if: geteuid() == 0))
   func otherUser() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
-    // The programs may lie where others cannot go; the fixture's directory is private.
+    // The programs may be in a directory that others cannot enter; the fixture's directory is private.
     let program = daemon.directory.path("transferctl")
     try FileManager.default.copyItem(atPath: try BuiltPrograms.path("transferctl"), toPath: program)
     chmod(program, 0o755)
@@ -194,7 +194,7 @@ import Testing
     let closed = try await asNobody([program, "status", "--socket", daemon.socketPath])
     #expect(closed.status == 5 && closed.stdout == "", "\(closed.stderr)")
     #expect(try await asNobody(["/bin/ls", daemon.stateDirectory]).status != 0)
-    // The door opened by mistake: the daemon still asks the kernel who comes.
+    // The modes are opened by mistake: the daemon still checks the peer's uid.
     chmod(daemon.directory.path("run"), 0o755)
     chmod(daemon.socketPath, 0o666)
     for arguments in [["status"], ["add", "http://h/y"], ["cancel", "--all"], ["events"]] {

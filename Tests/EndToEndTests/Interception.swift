@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// strace(1) on a running daemon: does something at certain system calls on certain files, exactly there.
+/// Attaches strace(1) to a running daemon and acts at certain system calls on certain files.
 final class Interception: Sendable {
   private let strace: ChildProcess
 
-  /// Attaches to every thread, and returns when it watches.
+  /// Attaches to every thread, and returns when it is tracing.
   /// - Parameters:
   ///   - calls: system calls, separated by commas.
-  ///   - paths: only calls on these files, by descriptor or by name.
-  ///   - action: what follows `:` in `-e inject=`; `signal=KILL` kills the daemon before the call is made.
+  ///   - paths: only calls on these files, by descriptor or name.
+  ///   - action: the text after `:` in `-e inject=`; `signal=KILL` kills the daemon before the call.
   init(_ daemon: Daemon, calls: String, paths: [String], doing action: String) async throws {
     guard let pid = daemon.pid else {
       throw TestSupportError.failed(program: "strace", reason: "the daemon does not run")
@@ -25,7 +25,7 @@ final class Interception: Sendable {
 
   deinit { strace.signalGroup(SIGKILL) }
 
-  /// Suspends until the daemon was killed by the trap.
+  /// Suspends until the injected signal has killed the daemon.
   func waitForHit(_ daemon: Daemon) async throws {
     guard let process = daemon.process else { return }
     let ending = try await process.waitForEnd()
@@ -35,12 +35,12 @@ final class Interception: Sendable {
     _ = try await strace.result()
   }
 
-  /// Suspends until the daemon was stopped by the trap.
+  /// Suspends until the injected signal has stopped the daemon.
   func waitForStop() async throws {
     try await strace.waitForErrors("stopped by SIGSTOP")
   }
 
-  /// Lets go of the daemon, which stays stopped if it was.
+  /// Detaches from the daemon, which stays stopped if it was.
   func detach() async throws {
     strace.kill(SIGINT)
     _ = try await strace.result()

@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// P3: whatever is killed goes on by itself.
+/// Jobs continue by themselves after the daemon was killed.
 @Suite("kill -9", .timeLimit(.minutes(5))) struct KillTests {
-  /// Bytes that may be fetched twice for each kill.
+  /// The number of bytes that may be downloaded twice per kill.
   static let refetched: Int64 = 1 << 20
 
-  @Test("twelve times in one download costs at most 1 MiB each and no byte of the result")
+  @Test("twelve kills in one download cost at most 1 MiB each, and the result is right")
   func manyKills() async throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
     let payload = Payload(size: 40 << 20, seed: seed)
-    // The kill comes when so much of an answer has been sent, while the rest trickles on.
+    // The kill comes after this many bytes of a response, while the rest is sent slowly.
     let moments = (0..<12).map { _ in (bytes: Int64.random(in: 1..<3 << 20, using: &random), reached: Gate()) }
     var file = FileBehaviour.file(payload)
     for (number, moment) in moments.enumerated() {
@@ -37,7 +37,7 @@ import Testing
     #expect(server.requests.count == moments.count + 1)
   }
 
-  @Test("before the first record costs what had come")
+  @Test("a kill before the first record costs the received bytes")
   func beforeTheRecord() async throws {
     let payload = Payload(size: 4 << 20, seed: 3)
     let (reached, never) = (Gate(), Gate())
@@ -51,7 +51,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test("while a retry is waited for leaves the time of the retry as it was")
+  @Test("a kill during the wait for a retry keeps the time of the retry")
   func whileRetrying() async throws {
     let server = try LoopbackServer(.file(size: 1).failing(503, retryAfter: .seconds(60)))
     let daemon = try await Daemon()
@@ -66,7 +66,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("of a job that waits for the server to name its file keeps one part file and one name")
+  @Test("a killed job whose file the server names keeps one part file and one name")
   func namedByResponse() async throws {
     let payload = Payload(size: 6 << 20, seed: 5)
     let server = try LoopbackServer(
@@ -78,11 +78,11 @@ import Testing
     #expect(try daemon.partNames.count == 1)
     try await daemon.start()
     try await daemon.expectCompleted(id, payload, as: "given.bin")
-    // The last 64 KiB are compared, unless a checkpoint holds all of them.
+    // The last 64 KiB are compared unless a checkpoint covers all bytes.
     #expect([3 << 20, (3 << 20) - 64 << 10].contains(server.requests[1].start))
   }
 
-  @Test("what something else writes to the part file meanwhile is not in the result", arguments: Tampering.allCases)
+  @Test("bytes that another program writes to the part file are not in the result", arguments: Tampering.allCases)
   func tampering(_ tampering: Tampering) async throws {
     let payload = Payload(size: 8 << 20, seed: 8)
     let server = try LoopbackServer(
@@ -91,12 +91,12 @@ import Testing
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a")
     try await daemon.waitForParts(holding: 4 << 20)
-    // A pause is a checkpoint of all that came.
+    // A pause checkpoints all received bytes.
     #expect(try await daemon.ctl("pause", id).status == 0)
     #expect(try await daemon.ctl("resume", id).status == 0)
     try await daemon.waitForParts(holding: 6 << 20)
     try await daemon.kill9()
-    // On a slow machine a second checkpoint may have been made.
+    // On a slow machine there may have been a second checkpoint.
     let durable = try await daemon.checkpoint(of: id)
     let size = try daemon.partSize
     let file = try FileHandle(
@@ -107,11 +107,11 @@ import Testing
     try file.close()
     try await daemon.start()
     try await daemon.expectCompleted(id, payload, as: "a")
-    // Nothing that was checkpointed is fetched again but the 64 KiB that are compared.
+    // No checkpointed byte is downloaded again, except the 64 KiB that are compared.
     #expect(server.requests.dropFirst(2).allSatisfy { $0.start >= durable - 64 << 10 })
   }
 
-  /// What is written to the part file of a killed daemon.
+  /// The change to the part file of a killed daemon.
   enum Tampering: String, CaseIterable, CustomTestStringConvertible {
     case appended, filledToTheEnd, grownBeyondTheEnd, overwritten
     var testDescription: String { rawValue }
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test("and a loss of power: what was not checkpointed is not trusted after another boot")
+  @Test("after a reboot, bytes without a checkpoint are not trusted")
   func powerCut() async throws {
     let payload = Payload(size: 8 << 20, seed: 6)
     let server = try LoopbackServer(
@@ -135,13 +135,13 @@ import Testing
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a")
     try await daemon.waitForParts(holding: 4 << 20)
-    // A pause is a checkpoint of all that came.
+    // A pause checkpoints all received bytes.
     #expect(try await daemon.ctl("pause", id).status == 0)
     let safe = try daemon.partSize
     #expect(try await daemon.ctl("resume", id).status == 0)
     try await daemon.waitForParts(holding: 6 << 20)
     try await daemon.kill9()
-    // On a slow machine a second checkpoint may have been made.
+    // On a slow machine there may have been a second checkpoint.
     let durable = try await daemon.checkpoint(of: id)
     #expect(durable >= safe)
     let part = daemon.downloaded(try #require(try daemon.partNames.first))

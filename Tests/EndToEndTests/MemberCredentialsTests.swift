@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whose credentials the jobs of members use: their own, never the service's.
+/// Jobs of members use the members' credentials, never the service's.
 @Suite(
   "credentials of members", .timeLimit(.minutes(5)),
   .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
@@ -15,7 +15,7 @@ struct MemberCredentialsTests {
     return try await shared.curl("/v1/jobs", "--data-binary", "@-", input: body, as: person)
   }
 
-  /// A service with keys of every kind, and a profile whose command leaves a mark when it runs.
+  /// A service with credentials of every kind, and a profile whose command creates a file when it runs.
   private static func daemon() async throws -> (SharedDaemon, mark: String) {
     let shared = try await SharedDaemon(
       environment: ["AWS_ACCESS_KEY_ID": "SERVICEKEY", "AWS_SECRET_ACCESS_KEY": "service-secret"])
@@ -34,7 +34,8 @@ struct MemberCredentialsTests {
     return (shared, mark)
   }
 
-  @Test("a member's job does not get profiles, cloud keys, netrc or SSH keys of the service; the owner's and root's do")
+  @Test(
+    "a member's job cannot use the service's profiles, cloud keys, netrc or SSH keys; jobs of the owner and root can")
   func refused() async throws {
     let (shared, mark) = try await Self.daemon()
     let file = try shared.file("a.txt", "text", of: .alice)
@@ -66,7 +67,7 @@ struct MemberCredentialsTests {
     #expect(!FileManager.default.fileExists(atPath: mark))
   }
 
-  @Test("a member's S3 upload is signed with the member's key; the owner's with the service's")
+  @Test("a member's S3 upload is signed with the member's key, the owner's with the service's")
   func s3() async throws {
     let (shared, mark) = try await Self.daemon()
     let s3 = try ScriptedS3()
@@ -88,7 +89,7 @@ struct MemberCredentialsTests {
     #expect(!FileManager.default.fileExists(atPath: mark))
   }
 
-  @Test("another URL does not make a member's job use the service's keys")
+  @Test("a new URL does not make a member's job use the service's keys")
   func patch() async throws {
     let (shared, _) = try await Self.daemon()
     let file = try shared.file("a.txt", "text", of: .alice)
@@ -108,7 +109,7 @@ struct MemberCredentialsTests {
 
 /// SSH files in the state directory, which was the service's home.
 @Suite("a home of its own", .timeLimit(.minutes(5))) struct FormerHomeDaemonTests {
-  @Test("keys and known hosts of the former home are kept in use, which is logged once")
+  @Test("keys and known hosts of the former home stay in use, which is logged once")
   func formerHome() async throws {
     let server = try await SSHServer()
     let payload = Payload(size: 300_000, seed: 8)

@@ -3,18 +3,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Where the paths of jobs may lead, for the service's own user and for members of the socket's group.
+/// The paths that jobs may use, for the service's own user and for members of the socket's group.
 @Suite(
   "paths of members", .timeLimit(.minutes(5)), .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
 struct MemberPathTests {
-  /// Members may name everything that is not protected.
+  /// Members may use every path that is not protected.
   private static let open = """
     transferd:
       memberReadRoots: [%DIR]
       memberWriteRoots: [%DIR]
     """
 
-  /// The service's files that members must not get at.
+  /// The service's files, which members must not reach.
   private static func prepare(_ shared: SharedDaemon) throws {
     for (name, text) in [(".ssh/known_hosts", "host key"), (".netrc", "machine m login l password secret")] {
       let path = try shared.daemon.directory.file("home/" + name, text: text)
@@ -39,7 +39,7 @@ struct MemberPathTests {
       ["source": url, "destination": path, "replace": true, "createDirectories": true, "paused": true], as: person)
   }
 
-  /// What must be as it was after each attack.
+  /// The files that must be unchanged after each attack.
   private struct Untouched {
     let shared: SharedDaemon
     let inodes: [String: UInt64]
@@ -69,7 +69,7 @@ struct MemberPathTests {
     }
   }
 
-  @Test("the state directory and the socket are closed to everybody, the home to members, by every name")
+  @Test("the state directory and the socket are closed to everybody, and the home to members, by every path")
   func closed() async throws {
     let shared = try await SharedDaemon(config: Self.open)
     try Self.prepare(shared)
@@ -97,7 +97,7 @@ struct MemberPathTests {
       #expect(refused.status == 403 && refused.code == "permission", "\(name) \(refused)")
       #expect(try await Self.download(shared, to: directory.path(name), as: .service).status == 201, "\(name)")
     }
-    // The directory of the socket is not transferd's own here: its neighbours are free.
+    // The socket's directory is shared here: other files in it are allowed.
     #expect(try await Self.download(shared, to: directory.path("run/other"), as: .service).status == 201)
     #expect(try await Self.download(shared, to: directory.path("alice/x"), as: .alice).status == 201)
     let result = try await shared.ctl(
@@ -107,7 +107,7 @@ struct MemberPathTests {
   }
 
   @Test(
-    "a parent that becomes a link between add and attempt leads nowhere: the job fails, and nothing is touched",
+    "if a parent directory becomes a link between add and attempt, the job fails and nothing is touched",
     arguments: [
       ("state", "transferd.db"), ("state", "transferd.lock"), ("home/.ssh", "known_hosts"), ("home", ".aws/config"),
       ("home", ".netrc"), ("state", "new/er/x"), ("run", "s"),
@@ -131,13 +131,13 @@ struct MemberPathTests {
     #expect(job.state == "failed" && job.error?.code == "permission" && job.error?.transient == false)
     #expect(server.requests.isEmpty)
     try untouched.check()
-    // The daemon is as well as before.
+    // The daemon still works.
     #expect(try await shared.curl("/healthz", as: .alice).status == 200)
     try await shared.daemon.restart()
     #expect(try await shared.daemon.job(id).state == "failed")
   }
 
-  @Test("members stay below the roots of the configuration, which are none by default and can be reloaded")
+  @Test("members stay below the configured roots, of which there are none by default; a reload changes them")
   func roots() async throws {
     let shared = try await SharedDaemon(config: "transferd:\n  logLevel: notice\n")
     let directory = shared.daemon.directory
@@ -149,7 +149,7 @@ struct MemberPathTests {
     #expect(none.status == 403 && none.body.contains("memberWriteRoots"), "\(none)")
     let noSource = try await Self.post(shared, upload, as: .alice)
     #expect(noSource.status == 403 && noSource.body.contains("memberReadRoots"), "\(noSource)")
-    // Others than members need no roots.
+    // Users who are not members need no roots.
     #expect(try await Self.download(shared, to: directory.path("downloads/x"), as: .root).status == 201)
     #expect(try await Self.post(shared, upload, as: .service).status == 201)
     try shared.configure(
@@ -158,7 +158,7 @@ struct MemberPathTests {
     try await shared.daemon.process?.waitForErrors("configuration reloaded")
     #expect(try await Self.download(shared, to: directory.path("alice/x"), as: .alice).status == 201)
     #expect(try await Self.post(shared, upload, as: .alice).status == 201)
-    // Outside: the same answer whether it exists or not.
+    // Outside the roots the response is the same for existing and missing files.
     symlink("../bob", directory.path("alice/to-bob"))
     symlink(directory.path("none"), directory.path("alice/dangling"))
     for name in ["bob/x", "none/x", "alice/to-bob/x", "alice/dangling/x", "downloads/x"] {
@@ -179,7 +179,7 @@ struct MemberPathTests {
     }
   }
 
-  @Test("what the service can read and a member may not is not uploaded, also not by a link put there after the add")
+  @Test("a file that only the service may read is not uploaded for a member, even by a link made after the add")
   func sources() async throws {
     let shared = try await SharedDaemon(config: Self.open)
     try Self.prepare(shared)
@@ -210,7 +210,7 @@ struct MemberPathTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test("a file is moved after its upload only to where its owner may write, by the directory as it is by then")
+  @Test("a file is moved after its upload only into a directory in which the job's owner may write at that time")
   func actions() async throws {
     let shared = try await SharedDaemon(config: Self.open)
     try Self.prepare(shared)
@@ -231,19 +231,19 @@ struct MemberPathTests {
       ], as: .alice)
     #expect(answer.status == 201, "\(answer)")
     let id = "\(answer.json["id"] ?? "")"
-    try await shared.daemon.told("cannot use", of: id)
+    try await shared.daemon.waitForHistory("cannot use", of: id)
     #expect(FileManager.default.fileExists(atPath: source))
     try untouched.check()
   }
 
-  @Test("what was spooled needs no roots: the daemon reaches it by its token")
+  @Test("spooled input needs no roots: the daemon finds it by its token")
   func spool() async throws {
     let shared = try await SharedDaemon(config: "transferd:\n  logLevel: notice\n")
     let server = try LoopbackServer { _ in .response(200) }
     let result = try await shared.ctl(
       "upload", "-", "--name", "a", "--to", server.url("/a"), "--wait", input: Data("text".utf8), as: .alice)
     #expect(result.status == 0, "\(result.stderr)")
-    // Requests without a body ask what the server can do.
+    // Requests without a body query the server's capabilities.
     #expect(server.requests.filter { $0.bodyLength > 0 }.map(\.bodySHA256) == [sha256(of: Data("text".utf8))])
   }
 }

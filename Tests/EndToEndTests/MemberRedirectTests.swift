@@ -11,7 +11,7 @@ struct MemberRedirectTests {
   }
 
   @Test(
-    "a member's URL of this machine is refused with 403, and one that only resolves to it fails before a byte is sent")
+    "a member's URL of this machine is refused with 403; a name that resolves to it fails before a byte is sent")
   func firstURL() async throws {
     let server = try LoopbackServer { _ in .response(200, text: "secret") }
     let shared = try await SharedDaemon(environment: ["TRANSFERD_REDIRECTS": ""])
@@ -23,7 +23,7 @@ struct MemberRedirectTests {
       #expect(answer.code == "permission")
     }
     #expect(server.counters.connections == 0)
-    // The daemon's own user and root may, as ever.
+    // The daemon's user and root may use it.
     for person in [SharedDaemon.Person.service, .root] {
       let result = try await shared.ctl(
         "add", server.url("/a"), "-o", "\(shared.daemon.downloads)/\(person)", "--wait", as: person)

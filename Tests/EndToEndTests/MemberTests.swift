@@ -2,17 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What one member of the socket's group can do to another's jobs: nothing, and not even learn that they exist.
+/// A member of the socket's group cannot change another member's jobs, nor learn that they exist.
 @Suite(
   "members of the socket's group", .timeLimit(.minutes(10)),
   .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
 struct MemberTests {
   typealias Person = SharedDaemon.Person
 
-  /// A number that no job has.
+  /// An id that no job has.
   private static let none = "999999"
 
-  /// Everything that can be asked of a job, with `ID` in the place of its number.
+  /// All requests about a job, with `ID` instead of its id.
   private static let requests: [(path: String, arguments: [String])] = [
     ("/v1/jobs/ID", []), ("/v1/jobs/ID", ["-X", "PATCH", "-d", #"{"priority":7}"#]),
     ("/v1/jobs/ID", ["-X", "PATCH", "-d", #"{"url":"http://127.0.0.1:9/stolen"}"#]),
@@ -25,7 +25,7 @@ struct MemberTests {
     ("/v1/events?follow=false&jobs=ID", []),
   ]
 
-  @Test("members, the daemon's user and root are served; everybody else is not")
+  @Test("members, the daemon's user and root are served; other users are not")
   func served() async throws {
     let shared = try await SharedDaemon()
     for person in [Person.alice, .bob, .service, .root] {
@@ -36,7 +36,7 @@ struct MemberTests {
     #expect(try await shared.ctl("status", as: .stranger).status == 5)
   }
 
-  @Test("another's job is answered for in the same words as one that does not exist, and is not touched")
+  @Test("another user's job has the same response as one that does not exist, and is not changed")
   func invisible() async throws {
     let shared = try await SharedDaemon()
     let header = "X-Api-Token: alices-secret"
@@ -83,7 +83,7 @@ struct MemberTests {
     #expect(try await shared.curl("/v1/events?follow=false", as: .root).body.split(separator: "\n").count == 1)
   }
 
-  @Test("the CLI's exit statuses are those of something that does not exist")
+  @Test("the CLI has the exit statuses of a missing job")
   func exitStatuses() async throws {
     let shared = try await SharedDaemon()
     let id = try await shared.addPaused("a", "--batch", "b", as: .alice)
@@ -100,7 +100,7 @@ struct MemberTests {
     #expect(try await shared.ctl("show", id, as: .alice).stdout.contains("paused"))
   }
 
-  @Test("the daemon's user and root see and change everything, or one user's jobs")
+  @Test("the daemon's user and root reach all jobs, or those of one user")
   func everything() async throws {
     let shared = try await SharedDaemon()
     let hers = try await shared.addPaused("a", "--batch", "b", as: .alice)
@@ -112,7 +112,7 @@ struct MemberTests {
       #expect(options?["owner"] as? UInt32 == Person.bob.uid)
       let narrowed = try await shared.curl("/v1/jobs?owner=\(Person.alice.uid)", as: person).json["jobs"] as? [Any]
       #expect(narrowed?.count == 1)
-      // Two have a batch of that name: the error says how to go on.
+      // Two users have a batch with that name: the error says what to do.
       let ambiguous = try await shared.curl("/v1/batches/b", as: person)
       #expect(ambiguous.status == 400 && ambiguous.code == "invalid" && ambiguous.body.contains("owner=UID"))
       for owner in [Person.alice, .bob] {
@@ -127,7 +127,7 @@ struct MemberTests {
     #expect(cancelled.json["changed"] as? Int == 1)
     #expect(try await shared.curl("/v1/jobs/\(hers)", as: .alice).json["state"] as? String == "cancelled")
     #expect(try await shared.curl("/v1/jobs/\(his)", as: .bob).json["state"] as? String == "paused")
-    // The same by the CLI.
+    // The same with the CLI.
     for (owner, id) in [(Person.alice, hers), (.bob, his)] {
       let uid = "\(owner.uid)"
       let listed = try await shared.ctl("status", "--batch", "b", "--owner", uid, "--format", "name", as: .root)
@@ -136,12 +136,12 @@ struct MemberTests {
     }
     #expect(try await shared.ctl("batch", "ls", as: .root).stdout.contains("OWNER"))
     #expect(try await shared.ctl("batch", "show", "b", as: .root).status == 64)
-    // A member names nobody else.
+    // A member cannot name another user.
     #expect(try await shared.curl("/v1/jobs?owner=\(Person.alice.uid)", as: .bob).status == 404)
     #expect(try await shared.curl("/v1/jobs?owner=\(Person.bob.uid)", as: .bob).status == 200)
   }
 
-  @Test("stopping the daemon and reading its configuration again is for its user and root")
+  @Test("only its user and root can stop the daemon and reload its configuration")
   func administrators() async throws {
     let shared = try await SharedDaemon()
     for route in ["/v1/daemon:stop", "/v1/daemon:reload"] {
@@ -158,7 +158,7 @@ struct MemberTests {
     #expect(try await shared.daemon.process?.waitForEnd(timeout: .seconds(60)) == .exit(0))
   }
 
-  @Test("keys and batch names are each user's own, also after a restart")
+  @Test("keys and batch names are separate per user, even after a restart")
   func names() async throws {
     let shared = try await SharedDaemon()
     let hers = try await shared.addPaused("a", "--batch", "b", "--key", "k", as: .alice)
@@ -176,14 +176,14 @@ struct MemberTests {
     #expect((batch["counts"] as? [String: Int])?["cancelled"] == 0)
   }
 
-  @Test("a destination that another's job holds is in use; who holds it is not said")
+  @Test("a destination of another user's job is reported as in use, without its owner")
   func destinations() async throws {
     let shared = try await SharedDaemon()
     let path = shared.directory(of: .alice) + "/same"
     func body(_ name: String) -> String {
       #"{"url":"http://127.0.0.1:9/\#(name)","destination":"\#(path)","paused":true}"#
     }
-    // Numbers that stand in no other text.
+    // Numbers that occur in no other text.
     for _ in 0..<20 { _ = try await shared.addPaused("x", "-o", UUID().uuidString, as: .alice) }
     let added = try await shared.curl("/v1/jobs", "-d", body("hers"), as: .alice)
     let id = try #require(added.json["id"] as? Int)
@@ -194,7 +194,7 @@ struct MemberTests {
     #expect((own.json["detail"] as? String)?.contains("job \(id) is writing there") == true)
   }
 
-  @Test("an event stream tells of one's own jobs only, from whatever number it begins")
+  @Test("an event stream has only the user's own jobs, from any number")
   func events() async throws {
     let shared = try await SharedDaemon()
     let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 64 << 10))
@@ -213,7 +213,7 @@ struct MemberTests {
     let (seen, everything) = (try await stream.result().stdout, try await all.result().stdout)
     #expect(!seen.contains("\"job\":\(hers)") && !seen.contains("event: progress"), "\(seen)")
     #expect(everything.contains("\"job\":\(hers)") && everything.contains("\"job\":\(his)"))
-    // The history of a removed job is still its owner's.
+    // The history of a removed job still belongs to its owner.
     let history = try await shared.curl("/v1/events?follow=false&jobs=\(hers)", as: .alice).body
     #expect(history.contains("\"kind\":\"removed\""))
     #expect(try await shared.curl("/v1/events?follow=false&jobs=\(hers)", as: .bob).body.isEmpty)

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What members can do to each other's uploads, spooled bytes and files.
+/// Members cannot affect each other's uploads, spooled bytes and files.
 @Suite(
   "uploads of members", .timeLimit(.minutes(10)),
   .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
@@ -12,7 +12,7 @@ struct MemberUploadTests {
     #"{"kind":"upload","destination":"http://127.0.0.1:9/a","paused":true,\#(fields)}"#
   }
 
-  @Test("a spool token is for the user who made it, also after the daemon was killed")
+  @Test("a spool token is valid only for the user who created it, even after the daemon was killed")
   func spools() async throws {
     let shared = try await SharedDaemon()
     let made = try await shared.curl("/v1/spool?name=dump.sql", "-X", "POST", as: .alice)
@@ -42,14 +42,14 @@ struct MemberUploadTests {
     #expect(try await shared.curl(path, as: .alice).json["bytes"] as? Int == 6)
     #expect(try await shared.curl(path, as: .root).json["bytes"] as? Int == 6)
     #expect(try await shared.curl("/v1/jobs", "-d", upload(#""spool":"\#(token)""#), as: .alice).status == 201)
-    // With a known key of his own, a token that is not his is not thrown away.
+    // Bob's known key does not delete a token that is not his.
     let key = #""source":"\#(try shared.file("f", "f", of: .bob))","key":"k""#
     #expect(try await shared.curl("/v1/jobs", "-d", upload(key), as: .bob).status == 201)
     _ = try await shared.curl("/v1/jobs", "-d", upload(#""spool":"\#(token)","key":"k""#), as: .bob)
     #expect(try await shared.curl(path, as: .alice).json["bytes"] as? Int == 6)
   }
 
-  @Test("an upload waits for another's to the same URL; whose and which is not said")
+  @Test("an upload waits for another user's upload to the same URL, without learning its owner and id")
   func line() async throws {
     let shared = try await SharedDaemon()
     for _ in 0..<20 { _ = try await shared.addPaused(UUID().uuidString, as: .alice) }
@@ -68,7 +68,7 @@ struct MemberUploadTests {
     #expect(try await options(as: .root)["follows"] as? Int == first)
   }
 
-  @Test("a member's job deletes no file of another, neither when it is added nor by a swap afterwards")
+  @Test("a member's job deletes no file of another user, neither a named one nor one swapped in later")
   func files() async throws {
     let shared = try await SharedDaemon()
     let victim = try shared.file("victim.csv", "hers", of: .alice)
@@ -84,7 +84,7 @@ struct MemberUploadTests {
     let added = try await shared.ctl(
       "upload", own, "--to", server.url("/a"), "--protocol", "plain", "--on-success", "delete", "--paused", as: .bob)
     let id = try #require(added.lines.first)
-    // A name of his for her file.
+    // Bob's hard link to Alice's file.
     unlink(own)
     try #require(link(victim, own) == 0)
     #expect(try await shared.ctl("resume", id, as: .bob).status == 0)
@@ -96,7 +96,7 @@ struct MemberUploadTests {
     }
     #expect(try String(contentsOfFile: victim, encoding: .utf8) == "hers")
     #expect(FileManager.default.fileExists(atPath: own))
-    // The member's own files are deleted as ever.
+    // The member's own files are deleted.
     let third = try shared.file("third.csv", "his", of: .bob)
     let deleted = try await shared.ctl(
       "upload", third, "--to", server.url("/b"), "--protocol", "plain", "--on-success", "delete", "--wait", as: .bob)

@@ -3,24 +3,24 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the tests of this module look at again and again.
+/// Observations of the daemon that several tests use.
 extension Daemon {
   /// The names in the directory of the downloads; part files begin with a dot.
   var fileNames: [String] {
     get throws { try directory.names(in: "downloads") }
   }
 
-  /// The names of part files, the half-made ones included.
+  /// The names of part files, including temporary ones.
   var partNames: [String] {
     get throws { try fileNames.filter { $0.hasSuffix(".part") || $0.hasSuffix(".new") } }
   }
 
-  /// What the only part file holds; 0 without one.
+  /// The length of the only part file; 0 without one.
   var partSize: Int64 { get throws { try partSizes.first ?? 0 } }
 
-  /// Suspends until each of so many part files holds at least so many bytes.
+  /// Suspends until each of `count` part files has at least this length.
   ///
-  /// That a server has sent them does not say that they have arrived, and no event tells: this looks again and again.
+  /// Bytes that a server has sent may not have arrived, and no event reports it: this polls.
   func waitForParts(_ count: Int = 1, holding bytes: Int64, timeout: Duration = .seconds(120)) async throws {
     let deadline = ContinuousClock.now + timeout
     while try partSizes.count(where: { $0 >= bytes }) < count {
@@ -29,7 +29,7 @@ extension Daemon {
     }
   }
 
-  /// What the part files hold, each.
+  /// The lengths of the part files.
   var partSizes: [Int64] {
     get throws {
       try partNames.compactMap { name in
@@ -39,23 +39,23 @@ extension Daemon {
     }
   }
 
-  /// How often each thread has gone to sleep or had to make room so far, by its number.
+  /// The number of context switches of each thread, by its id.
   var switches: [String: String] {
     get throws {
       let tasks = "/proc/\(pid ?? 0)/task"
       return try FileManager.default.contentsOfDirectory(atPath: tasks).reduce(into: [:]) { found, thread in
-        // It may have ended by now.
+        // The thread may have ended.
         guard let status = try? String(contentsOfFile: "\(tasks)/\(thread)/status", encoding: .utf8) else { return }
         found[thread] = status.split(separator: "\n").filter { $0.contains("ctxt_switches") }.joined(separator: " ")
       }
     }
   }
 
-  /// How much processor time the daemon has used so far (proc(5): utime and stime, in clock ticks).
+  /// The processor time that the daemon has used (proc(5): utime and stime, in clock ticks).
   var processorTime: Duration {
     get throws {
       let text = try String(contentsOfFile: "/proc/\(pid ?? 0)/stat", encoding: .utf8)
-      // The name, in parentheses, may hold blanks.
+      // The name in parentheses may contain spaces.
       let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
       let ticks = fields.count > 13 ? (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) : 0
       return .seconds(Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK))))
@@ -65,14 +65,14 @@ extension Daemon {
   /// The path of a download.
   func downloaded(_ name: String) -> String { downloads + "/" + name }
 
-  /// Suspends until the job has come to a state, now or earlier.
+  /// Suspends until the job has, or has had, a state.
   func reached(_ state: String, by id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
     try await events.waitForOutput("\"to\":\"\(state)\"", timeout: timeout)
     events.signalGroup(SIGKILL)
   }
 
-  /// Suspends until the job's history tells of a failure with this code.
+  /// Suspends until the job's history has a failure with this code.
   func failed(with code: String, _ id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
     try await events.waitForOutput("\"code\":\"\(code)\"", timeout: timeout)
@@ -84,7 +84,7 @@ extension Daemon {
     Set(try await ctl("status", "--format", "name").lines)
   }
 
-  /// The job is completed, and the destination holds exactly these bytes and nothing beside it.
+  /// Checks that the job is completed and the destination has exactly these bytes, without any other file beside it.
   func expectCompleted(
     _ id: String, _ payload: Payload, as name: String, at location: SourceLocation = #_sourceLocation
   ) async throws {
@@ -97,11 +97,11 @@ extension Daemon {
 }
 
 extension ServedRequest {
-  /// The offset that a `Range: bytes=n-` asks from; 0 without one.
+  /// The offset in `Range: bytes=n-`; 0 without a range.
   var start: Int64 { range.flatMap { Int64($0.dropLast()) } ?? 0 }
 }
 
-/// Numbers that follow from a seed, so that a failure can be made again.
+/// Random numbers from a seed, so that a failure can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }
@@ -117,7 +117,7 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 extension Daemon {
-  /// As `add`, with arguments that are put together.
+  /// Like `add`, with an array of arguments.
   func addJob(_ arguments: [String]) async throws -> String {
     let result = try await ctlLaunch(["add"] + arguments).runSuccessfully()
     return try #require(result.lines.first)

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("retries and outages", .serialized, .timeLimit(.minutes(5))) struct OutageTests {
   @Test(
-    "a refused connection and a name that does not resolve may pass: the job retries, then fails by --retries"
+    "a refused connection and an unknown host are transient: the job retries, then fails by --retries"
   )
   func offline() async throws {
-    // The second try after a failed look-up once ended the daemon: libcurl refused an option of the reused handle.
+    // Regression: the second attempt after a failed lookup crashed the daemon: libcurl refused an option of the handle.
     let daemon = try await Daemon()
     for (url, code) in [("http://127.0.0.1:9/x", "connect"), ("http://host.invalid/y", "dns")] {
       let id = try await daemon.add(url)
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "503 and 429 with Retry-After, in seconds or as a date, are asked again no earlier",
+    "503 and 429 are not retried before Retry-After, in seconds or as a date",
     arguments: [
       (503, FileBehaviour.RetryAfter.seconds(2), 2.0), (429, .seconds(2), 2.0),
       (503, .date(inSeconds: 3), 2.0),
@@ -36,7 +36,7 @@ import Testing
     #expect(timed.delay(of: 1) < 60)
   }
 
-  @Test("what will not pass is not tried again", arguments: [404, 410, 401, 403])
+  @Test("a permanent error is not retried", arguments: [404, 410, 401, 403])
   func final(_ status: Int) async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 10).failing(status))
@@ -46,14 +46,14 @@ import Testing
     #expect(try daemon.directory.names(in: "downloads").isEmpty, "no part file, no error page")
   }
 
-  @Test("retryAt is told, and honoured after kill -9")
+  @Test("retryAt is shown, and honoured after kill -9")
   func restart() async throws {
     let daemon = try await Daemon()
     let timed = try TimedServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(8)))
     let id = try await daemon.add(timed.server.url("/x"))
     let events = try daemon.ctlStarted("events", "--follow")
     try await events.waitForOutput("running -> retrying")
-    // Unless the time is over by now.
+    // Unless that time has passed.
     var job = try await daemon.job(id)
     #expect(job.retryAt != nil || timed.delay(of: 1) >= 8)
     try await daemon.restart(by: SIGKILL)
@@ -63,7 +63,7 @@ import Testing
     #expect(timed.delay(of: 1) >= 8, "after \(timed.delay(of: 1)) s")
   }
 
-  @Test("Retry-After holds all jobs of its origin, while another origin goes on")
+  @Test("Retry-After delays all jobs of its origin, while another origin continues")
   func origin() async throws {
     let daemon = try await Daemon()
     let timed = try TimedServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(4)))
@@ -77,10 +77,10 @@ import Testing
     #expect(timed.delay(of: 1) >= 4 && timed.delay(of: 2) >= 4)
   }
 
-  @Test("a due retry of a server that asked to be left alone costs no processor time")
+  @Test("a due retry of an origin with Retry-After uses no processor time")
   func closedOrigin() async throws {
     let daemon = try await Daemon()
-    // The first job fails at once, and waits about a second. Then the second one's answer closes the origin for all.
+    // The first job fails at once and waits about a second. Then the second job's response closes the origin for all jobs.
     let server = try LoopbackServer(files: [
       "/1": FileBehaviour.file(size: 10).failing(500),
       "/2": FileBehaviour.file(size: 10).failing(503, retryAfter: .seconds(120)),
@@ -90,18 +90,18 @@ import Testing
     let second = try await daemon.add(server.url("/2"))
     try await daemon.failed(with: "http-503", second)
     for number in 3...8 { _ = try await daemon.add(server.url("/\(number)")) }
-    // By then the first one has been due for a while.
+    // By then the first job's retry has been due for a while.
     #expect(try await daemon.ctl("wait", first, "--timeout", "3").status == 124)
     let before = try daemon.processorTime
     #expect(try await daemon.ctl("wait", first, "--timeout", "4").status == 124)
     let used = try daemon.processorTime - before
-    // A look that follows the last one at once takes all of a core: most of 4 s even on a busy machine.
+    // A busy loop would use a whole core: most of 4 s even on a busy machine.
     #expect(used < .seconds(1), "\(used) in 4 s")
     #expect(server.requests.allSatisfy { ["/1", "/2"].contains($0.path) })
     #expect(try await daemon.jobs().map(\.state) == ["retrying", "retrying"] + Array(repeating: "queued", count: 6))
   }
 
-  @Test("who names a job to be tried now is not made to wait for its server's wish; who means all of them is")
+  @Test("an explicit retry of a job overrides its origin's Retry-After; a retry of all jobs does not")
   func retriedByHand() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 10).failing(503, on: .first(1), retryAfter: .seconds(3600)))
@@ -115,23 +115,23 @@ import Testing
     #expect(try await daemon.ctl("wait", first, second, "--timeout", "120").status == 0)
   }
 
-  @Test("after twenty tries in a row without progress a job fails, with the last reason; no further request is made")
+  @Test("a job fails after twenty consecutive attempts without progress, with the last reason and no further request")
   func exhausted() async throws {
     let daemon = try await Daemon()
-    // Tried again at once: the server says so. Otherwise the twentieth try comes after half an hour.
+    // The server requests immediate retries. Otherwise the twentieth attempt comes after half an hour.
     let server = try LoopbackServer(.file(size: 10).failing(503, retryAfter: .seconds(0)))
     let job = try await daemon.finished(daemon.add(server.url("/x")))
     #expect(job.state == "failed" && job.attempt == 20 && job.maxAttempts == 20, "\(job)")
     #expect(job.error?.code == "http-503" && job.error?.transient == true)
     #expect(server.requests.count == 20)
     #expect(try daemon.directory.names(in: "downloads").isEmpty)
-    // By hand they are counted anew.
+    // An explicit retry resets the count.
     #expect(try await daemon.ctl("retry", "\(job.id)").status == 0)
     #expect(try await daemon.finished("\(job.id)").attempt == 20)
     #expect(server.requests.count == 40)
   }
 
-  @Test("progress starts the count anew: twenty-five cuts in a row do not fail a download that grows")
+  @Test("progress resets the count: twenty-five dropped connections do not fail a growing download")
   func progress() async throws {
     let payload = Payload(size: 2_600_000, seed: 8)
     let file = FileBehaviour.file(payload)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// P4: a pause keeps, a resume goes on, cancel and remove clean up.
+/// A pause keeps the bytes, a resume continues with them, cancel and remove delete the part file.
 @Suite("pause, cancel and remove", .timeLimit(.minutes(5))) struct PauseTests {
-  @Test("a resume fetches no byte again", arguments: [nil, SIGTERM, SIGKILL])
+  @Test("a resume downloads no byte again", arguments: [nil, SIGTERM, SIGKILL])
   func resumed(restart: Int32?) async throws {
     let payload = Payload(size: 6 << 20, seed: 1)
     let reached = Gate()
@@ -31,9 +31,9 @@ import Testing
     #expect(server.requests.map(\.start) == [0, kept])
   }
 
-  /// E7. It was taken for bytes of the file, for within one boot a part file's own length counts after a kill.
+  /// Regression: appended bytes counted as downloaded, because the part file's length is trusted within one boot.
   @Test(
-    "what somebody appends to a paused job's part file is not taken for the file's", arguments: [nil, SIGTERM, SIGKILL])
+    "bytes that another program appends to a paused job's part file are not used", arguments: [nil, SIGTERM, SIGKILL])
   func appended(restart: Int32?) async throws {
     let payload = Payload(size: 6 << 20, seed: 4)
     let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate()))
@@ -52,7 +52,7 @@ import Testing
     #expect(server.requests.map(\.start) == [0, 2 << 20])
   }
 
-  @Test("after a pause, a resume and a kill all that came since counts")
+  @Test("after a pause, a resume and a kill all received bytes count")
   func killedAfterResume() async throws {
     let payload = Payload(size: 6 << 20, seed: 5)
     let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate(), on: .first(2)))
@@ -65,11 +65,11 @@ import Testing
     try await daemon.restart(by: SIGKILL)
     try await daemon.expectCompleted(id, payload, as: "a")
     #expect(server.requests.dropLast().map(\.start) == [0, 2 << 20])
-    // The last 64 KiB are compared, unless a checkpoint holds all of them.
+    // The last 64 KiB are compared unless a checkpoint covers all bytes.
     #expect([4 << 20, (4 << 20) - 64 << 10].contains(server.requests.last?.start))
   }
 
-  /// Where a job stands when it is given up. Each has a part file.
+  /// The situation of a job when it is cancelled or removed. Each has a part file.
   enum Situation: String, CaseIterable { case running, paused, retrying, failed }
 
   @Test("a cancelled or removed job leaves no part file", arguments: Situation.allCases, ["cancel", "remove"])
@@ -106,9 +106,10 @@ import Testing
     #expect(try daemon.fileNames.isEmpty)
   }
 
-  /// The attempt had ended by itself, to be tried again, and its row was being written when the wish came: nobody
-  /// was left to remove the part file.
-  @Test("a wish that comes while the end of an attempt is stored leaves no part file", arguments: ["cancel", "remove"])
+  /// The attempt had ended by itself and was about to be stored as retrying when the request came. Regression: nothing
+  /// removed the part file.
+  @Test(
+    "a request that comes while the end of an attempt is stored leaves no part file", arguments: ["cancel", "remove"])
   func whileSettling(verb: String) async throws {
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(
@@ -123,14 +124,14 @@ import Testing
       daemon, calls: "fdatasync", paths: [daemon.statePath("transferd.db-wal")], doing: "delay_enter=2000000")
     proceed.open()
     try await server.waitForCounters { $0.openConnections == 0 }
-    // The commit takes 2 s from now; the wish reaches the daemon in a fraction of that.
+    // The commit takes 2 s from now; the request reaches the daemon in a fraction of that.
     let result = try await daemon.ctl(verb, id)
     #expect(result.status == 0, "\(result.stderr)\(daemon.log)")
     try await trap.detach()
     #expect(try daemon.fileNames.isEmpty)
   }
 
-  @Test("verbs in quick succession from several sides end in one state, without part file or transfer")
+  @Test("simultaneous requests of several clients end in one state, without part file or transfer")
   func quickly() async throws {
     let server = try LoopbackServer(.file(size: 64 << 20).dripping(bytesPerSecond: 1 << 20))
     let daemon = try await Daemon()
@@ -155,7 +156,7 @@ import Testing
     #expect(try daemon.fileNames.isEmpty)
   }
 
-  @Test("a cancel that races with the completion leaves a whole file or none")
+  @Test("a cancel that races with the completion leaves a complete file or none")
   func racing() async throws {
     let payload = Payload(size: 200_000, seed: 8)
     let server = try LoopbackServer(.file(payload))

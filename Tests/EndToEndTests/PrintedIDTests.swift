@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// P1: an id that was printed is a job that exists.
+/// A printed id belongs to a durable job.
 @Suite("a printed id", .timeLimit(.minutes(5))) struct PrintedIDTests {
-  @Test("exists after a kill at the moment its line is read")
+  @Test("a printed id exists after a kill at the moment its line is read")
   func single() async throws {
     let daemon = try await Daemon()
     var printed: Set<String> = []
@@ -19,12 +19,12 @@ import Testing
     #expect(try await daemon.storedIDs() == printed)
   }
 
-  @Test("exists after a kill in the middle of a bulk add, each of them")
+  @Test("each printed id exists after a kill in the middle of a bulk add")
   func bulk() async throws {
     let daemon = try await Daemon()
     var printed: Set<String> = []
     for round in 0..<4 {
-      // Three groups of a thousand, so that the kill comes while others are on their way.
+      // Three groups of a thousand, so that the kill comes while lines are still being sent.
       let list = (0..<3000).map { "http://127.0.0.1:9/\(round)/file\(round)-\($0)\n" }.joined()
       var launch = try daemon.ctlLaunch(["add", "-i", "-", "--paused"])
       launch.input = Data(list.utf8)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("is not printed when the daemon is killed at the commit")
+  @Test("no id is printed if the daemon is killed at the commit")
   func killedAtCommit() async throws {
     let daemon = try await Daemon()
     let trap = try await Interception(

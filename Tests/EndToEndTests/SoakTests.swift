@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("soak", .timeLimit(.minutes(5))) struct SoakTests {
-  @Test("fifty downloads and twenty kills end in fifty right files")
+  @Test("fifty downloads with twenty kills give fifty right files")
   func soak() async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("soak: seed \(seed)")
@@ -27,7 +27,7 @@ import Testing
       do {
         try await server.waitForCounters(timeout: .seconds(20)) { $0.bodyBytesSent >= target }
       } catch {
-        Issue.record("nothing goes on after kill \(kill) of seed \(seed)\n\(daemon.log)")
+        Issue.record("no job continues after kill \(kill) of seed \(seed)\n\(daemon.log)")
       }
       try await daemon.restart(by: SIGKILL)
     }

@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// D5, D6, E16: what stands in the way of a start.
+/// Conditions that prevent a start.
 @Suite("a start", .timeLimit(.minutes(5))) struct StartTests {
-  @Test("is refused while another daemon has the state, naming its pid; that one is not disturbed")
+  @Test(
+    "a start is refused while another daemon has the state directory; the message has its pid, and it is not disturbed")
   func second() async throws {
     let daemon = try await Daemon()
     let pid = try #require(daemon.pid)
@@ -16,7 +17,7 @@ import Testing
     #expect(try await daemon.ctl("status").status == 0)
   }
 
-  @Test("is refused while another daemon answers on the socket")
+  @Test("a start is refused while another daemon responds on the socket")
   func socketInUse() async throws {
     let daemon = try await Daemon()
     let other = try await Self.transferd(state: daemon.directory.path("other"), socket: daemon.socketPath)
@@ -25,7 +26,7 @@ import Testing
     #expect(try await daemon.ctl("status").status == 0)
   }
 
-  @Test("replaces the socket of a daemon that died")
+  @Test("a start replaces the socket of a killed daemon")
   func staleSocket() async throws {
     let daemon = try await Daemon()
     try await daemon.kill9()
@@ -34,7 +35,7 @@ import Testing
     #expect(try await daemon.ctl("status").status == 0)
   }
 
-  @Test("is refused where a regular file stands in the place of the socket, which stays")
+  @Test("a start is refused if the socket's path is a regular file, which is kept")
   func regularFile() async throws {
     let daemon = try await Daemon(isStarted: false)
     try daemon.directory.file("run/s", text: "precious")
@@ -45,7 +46,7 @@ import Testing
     #expect(try String(contentsOfFile: daemon.socketPath, encoding: .utf8) == "precious")
   }
 
-  @Test("is refused where the socket's path is too long, in words")
+  @Test("a start is refused with a message if the socket's path is too long")
   func longPath() async throws {
     let directory = try TemporaryDirectory()
     let end = try await Self.transferd(
@@ -54,12 +55,12 @@ import Testing
     #expect(end.stderr.contains("longer than 107 bytes"))
   }
 
-  /// How the database was hurt.
+  /// The kind of damage.
   enum Damage: String, CaseIterable {
     case noDatabase, cutShort, zeroedPages, missingBesideItsLog
   }
 
-  @Test("refuses a damaged database and leaves it as it is", arguments: Damage.allCases)
+  @Test("a start refuses a damaged database and does not change it", arguments: Damage.allCases)
   func damaged(_ damage: Damage) async throws {
     let daemon = try await Daemon()
     for number in 0..<20 { _ = try await daemon.add("http://127.0.0.1:9/\(number)", "--paused") }

@@ -9,7 +9,7 @@ import Testing
     "finishedAt",
   ]
 
-  @Test("an empty list is [] in JSON, nothing on standard output otherwise, and no failure")
+  @Test("an empty list is [] in JSON and nothing in other formats, and the status is 0")
   func empty() async throws {
     let daemon = try await Daemon()
     for (format, output) in [("json", "[]\n"), ("jsonl", ""), ("name", ""), ("table", ""), ("wide", "")] {
@@ -19,7 +19,7 @@ import Testing
     #expect(try await daemon.ctl("ls", "--state", "failed").status == 0)
   }
 
-  @Test("every field of the contract is there, null where there is nothing to say")
+  @Test("every documented field is present, with null for missing values")
   func jsonFields() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
@@ -37,7 +37,7 @@ import Testing
     #expect(job["state"] as? String == "paused" && job["kind"] as? String == "download")
   }
 
-  @Test("a failed job tells code, message, status and whether it may pass")
+  @Test("a failed job has code, message, HTTP status and whether the error is transient")
   func failure() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 1).failing(404))
@@ -51,14 +51,14 @@ import Testing
 
   @Test("times are the same in the API and the CLI")
   func times() async throws {
-    // Once the CLI lost a millisecond of them: the formatter cuts off what a binary fraction lacks.
+    // Regression: the CLI lost a millisecond, because the formatter truncates binary fractions.
     let daemon = try await Daemon()
     for number in 0..<20 { _ = try await daemon.addPaused("x\(number)") }
     let page = try await daemon.curl("/v1/jobs?limit=50").json["jobs"] as? [[String: Any]]
     #expect(page?.map { $0["createdAt"] as? String } == (try await daemon.jobs().map(\.createdAt)))
   }
 
-  @Test("1500 jobs come whole in every format, page by page")
+  @Test("1500 jobs are listed completely in every format, page by page")
   func many() async throws {
     let daemon = try await Daemon()
     let list = (1...1500).map { "http://127.0.0.1:9/f\($0)\n" }.joined()
@@ -75,7 +75,7 @@ import Testing
     #expect(try await daemon.ctl("status", "--format", "wide").lines.count == 1501)
   }
 
-  @Test("--state, --batch and ids choose; what does not exist exits with 4")
+  @Test("--state, --batch and ids select jobs; a missing job or batch exits with 4")
   func filters() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("a", "--batch", "b1")
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("control characters from a server are not let through to the terminal")
+  @Test("control characters from a server are escaped")
   func controlCharacters() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer { _ in
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test("colour is for terminals alone, and not with NO_COLOR")
+  @Test("colours are used on terminals only, and not with NO_COLOR")
   func colour() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
@@ -123,7 +123,7 @@ import Testing
 }
 
 @Suite("transferctl's standard output", .serialized, .timeLimit(.minutes(5))) struct OutputTests {
-  @Test("what cannot be written exits with 1", arguments: [Launch.Stream.closed, .file("/dev/full")])
+  @Test("a failed write to standard output exits with 1", arguments: [Launch.Stream.closed, .file("/dev/full")])
   func unwritable(_ stream: Launch.Stream) async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("a reader that leaves early is not an error to be afraid of")
+  @Test("a reader that exits early causes no crash")
   func head() async throws {
     let daemon = try await Daemon()
     _ = try await daemon.addPaused("x")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// D: how the daemon stops, pauses and is told things by signals.
+/// The daemon's reaction to signals.
 @Suite("signals", .timeLimit(.minutes(5))) struct StopTests {
-  @Test("SIGTERM ends with 0, and no byte is fetched again", arguments: [SIGTERM, SIGINT])
+  @Test("SIGTERM and SIGINT end the daemon with 0, and no byte is downloaded again", arguments: [SIGTERM, SIGINT])
   func cleanStop(signal: Int32) async throws {
     let payload = Payload(size: 6 << 20, seed: 1)
     let jobs = 4
@@ -31,7 +31,7 @@ import Testing
     for number in 0..<jobs { #expect(try sha256(ofFile: daemon.downloaded("\(number)")) == payload.sha256) }
   }
 
-  @Test("an idle daemon ends with 0 at once")
+  @Test("an idle daemon stops at once with 0")
   func idleStop() async throws {
     var fastest = Duration.seconds(3600)  // the machine may be busy with other tests
     for _ in 0..<5 where fastest >= .seconds(5) {
@@ -62,7 +62,7 @@ import Testing
     #expect(try await daemon.jobs("--state", "running").count == 3)
   }
 
-  @Test("a daemon that was stopped and continued goes on with its transfers")
+  @Test("a daemon that is stopped and continued resumes its transfers")
   func stopped() async throws {
     let payload = Payload(size: 8 << 20, seed: 2)
     let reached = Gate()
@@ -72,34 +72,34 @@ import Testing
     let id = try await daemon.add(server.url("/a"), "-o", "a", "--stall-timeout", "1")
     try await reached.wait()
     daemon.signal(SIGSTOP)
-    // Longer than the stall timeout: that it passes is the point.
+    // The pause must be longer than the stall timeout, so this waits for time.
     try await Task.sleep(for: .milliseconds(1500))
     daemon.signal(SIGCONT)
     try await daemon.expectCompleted(id, payload, as: "a")
-    // If the transfer was given up, the next one goes on where it was.
+    // If the attempt failed, the next one resumes.
     let starts = server.requests.map(\.start)
     #expect(starts == starts.sorted())
   }
 }
 
-/// D: what the service manager hears.
+/// The daemon's messages to the service manager.
 @Suite("notifications", .timeLimit(.minutes(5))) struct NotificationTests {
-  @Test("READY=1 comes with a socket that answers, each time")
+  @Test("the socket responds when READY=1 is sent")
   func ready() async throws {
-    // The fixture connects as soon as it hears READY=1, and throws if nobody listens.
+    // The fixture connects as soon as it receives READY=1, and throws if the socket does not respond.
     let daemon = try await Daemon()
     for _ in 0..<5 { try await daemon.restart(by: SIGKILL) }
     #expect(try await daemon.ctl("status").status == 0)
   }
 
-  @Test("WATCHDOG=1 comes again and again, and not from a stopped daemon")
+  @Test("WATCHDOG=1 is sent regularly, but not by a stopped daemon")
   func watchdog() async throws {
     let daemon = try await Daemon(environment: ["WATCHDOG_USEC": "200000"])
     try await daemon.waitForNotification("WATCHDOG=1", count: 5)
     daemon.signal(SIGSTOP)
-    // One that is not stopped gives five signs in that time.
+    // A running daemon would send five in that time.
     var heard = 0
-    try await eventually("no more signs") {
+    try await eventually("no more messages") {
       heard = daemon.notifications.count { $0 == "WATCHDOG=1" }
       try await Task.sleep(for: .milliseconds(500))
       return daemon.notifications.count { $0 == "WATCHDOG=1" } == heard
@@ -108,7 +108,7 @@ import Testing
     try await daemon.waitForNotification("WATCHDOG=1", count: heard + 2)
   }
 
-  @Test("STOPPING=1 comes before the end")
+  @Test("STOPPING=1 is sent before the end")
   func stopping() async throws {
     let daemon = try await Daemon()
     try await daemon.terminate()

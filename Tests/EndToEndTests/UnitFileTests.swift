@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// packaging/: what systemd says of our units without running them.
+/// Checks the units in packaging/ with systemd's tools, without running them.
 @Suite("the systemd units") struct UnitFileTests {
   static let packaging = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("packaging").path
 
-  /// A copy whose program is there: systemd looks.
+  /// A copy of the unit whose program exists, because systemd checks that.
   private func unit(_ path: String, in directory: TemporaryDirectory) throws -> String {
     let text = try String(contentsOfFile: "\(Self.packaging)/\(path)", encoding: .utf8)
     #expect(text.contains("\nExecStart=/usr/local/bin/transferd "))
@@ -20,18 +20,18 @@ import Testing
     try await Launch(BuiltPrograms.system("systemd-analyze"), arguments).run(timeout: .seconds(60))
   }
 
-  @Test("hold no mistake", arguments: ["system", "user"])
+  @Test("systemd-analyze finds no mistake in the units", arguments: ["system", "user"])
   func verify(_ manager: String) async throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
     let unit = try unit("\(manager)/transferd.service", in: directory)
     let result = try await analyze("verify", "--\(manager)", "--man=no", unit)
-    // Units of the machine itself may be at fault; ours may not.
+    // Faults in other units of the machine do not matter.
     let own = (result.stdout + result.stderr).split(separator: "\n").filter { $0.contains("transferd") }
     #expect(own.isEmpty, "\(own.joined(separator: "\n"))")
   }
 
-  /// Directives that a user's manager ignores, or that keep the unit from starting (packaging/user/transferd.service).
+  /// Directives that a user manager ignores or that prevent the start (packaging/user/transferd.service).
   static let systemOnly = [
     "CapabilityBoundingSet", "DeviceAllow", "IPAddressDeny", "KeyringMode", "NoExecPaths", "PrivateDevices",
     "PrivateTmp",
@@ -48,13 +48,13 @@ import Testing
     }
   }
 
-  @Test("a user's unit claims nothing that a user's manager does not enforce", arguments: systemOnly)
+  @Test("the user unit has no directive that a user manager does not enforce", arguments: systemOnly)
   func enforced(_ name: String) throws {
     #expect(try directives("user/transferd.service")[name[...]] == nil)
   }
 
   @Test(
-    "bound memory and tasks, restart after a crash, and stay stopped after an orderly end",
+    "the units limit memory and tasks, restart after a crash, and stay stopped after an orderly end",
     arguments: ["system", "user"])
   func restart(_ manager: String) throws {
     let directives = try directives("\(manager)/transferd.service")
@@ -64,21 +64,21 @@ import Testing
     #expect(directives["LimitCORE"] == ["0"])
   }
 
-  @Test("the system's shows the daemon the uids of its clients, and lets it execute only itself and its libraries")
+  @Test("the system unit keeps the uids of clients visible, and allows to execute only the daemon and its libraries")
   func systemUnit() throws {
     let directives = try directives("system/transferd.service")
     #expect(directives["PrivateUsers"] == nil)
     #expect(directives["NoExecPaths"] == ["/"])
     #expect(directives["ExecPaths"] == ["/usr/local/bin/transferd -/usr/lib -/usr/lib64 -/lib -/lib64"])
     #expect(directives["IPAddressDeny"] == ["link-local"])
-    // Keys and profiles are not in the directory that downloads could once be written to.
+    // Keys and profiles are not in the directory in which downloads could once be written.
     #expect(directives["StateDirectory"] == ["transferd transferd-home"])
     #expect(directives["Environment"]?.contains("HOME=/var/lib/transferd-home") == true)
     let users = try String(contentsOfFile: "\(Self.packaging)/transferd.sysusers", encoding: .utf8)
     #expect(users.contains("/var/lib/transferd-home\n"))
   }
 
-  @Test("the system's leaves next to nothing open: an exposure of 1.5 at most")
+  @Test("the system unit has an exposure of at most 1.5 in systemd-analyze security")
   func security() async throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
@@ -87,7 +87,7 @@ import Testing
     #expect(result.status == 0, "\(result.stdout.suffix(600))\(result.stderr)")
   }
 
-  @Test("what may be written to and called in them exists: the options of the program they start")
+  @Test("the units use only options that the program has")
   func options() async throws {
     let help = try await Launch(BuiltPrograms.path("transferd"), ["--help"]).run().stdout
     for manager in ["system", "user"] {

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A bare connection to a Unix socket.
+/// A plain connection to a Unix socket.
 final class UnixClient {
   private var descriptor: Int32
 
-  /// Waits where the socket's queue is full.
+  /// Waits while the socket's queue is full.
   init(_ path: String) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
@@ -22,7 +22,7 @@ final class UnixClient {
 
   func send(_ text: String) { send(Data(text.utf8)) }
 
-  /// As much as the daemon takes before it closes the connection, or stops taking for so long.
+  /// Sends until the daemon closes the connection or stops reading for the given time.
   func send(_ data: Data, patience milliseconds: Int32 = 1000) {
     var rest = data[...]
     while !rest.isEmpty {
@@ -40,7 +40,7 @@ final class UnixClient {
     }
   }
 
-  /// What is there within the time; empty where the connection ended or nothing came.
+  /// Receives available bytes; empty if the connection ended or nothing came within the time.
   func receive(within milliseconds: Int32 = 10_000) -> String {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard Glibc.poll(&entry, 1, milliseconds) > 0 else { return "" }
@@ -49,7 +49,7 @@ final class UnixClient {
     return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
   }
 
-  /// Nothing more will be sent; what comes is still received.
+  /// Ends the sending direction; bytes can still be received.
   func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   func close() {
@@ -61,12 +61,12 @@ final class UnixClient {
 }
 
 extension Daemon {
-  /// Descriptors that the daemon has open.
+  /// The number of the daemon's open descriptors.
   var descriptorCount: Int {
     get throws { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid ?? 0)/fd").count }
   }
 
-  /// Of those, sockets.
+  /// The number of the daemon's open sockets.
   var socketCount: Int {
     get throws {
       let directory = "/proc/\(pid ?? 0)/fd"
@@ -77,10 +77,10 @@ extension Daemon {
     }
   }
 
-  /// Time that the daemon has computed, in user and kernel mode.
+  /// The processor time of the daemon in user and kernel mode.
   var computed: Duration {
     get throws {
-      // proc_pid_stat(5): the name in parentheses may hold blanks; utime and stime are fields 14 and 15.
+      // proc_pid_stat(5): the name in parentheses may contain spaces; utime and stime are fields 14 and 15.
       let text = try String(contentsOfFile: "/proc/\(pid ?? 0)/stat", encoding: .utf8)
       let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
       let ticks = (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0)
@@ -88,7 +88,7 @@ extension Daemon {
     }
   }
 
-  /// Suspends until the daemon computes next to nothing for a second; one that spins never does.
+  /// Suspends until the daemon uses almost no processor time for a second; a daemon that spins never does.
   func waitUntilQuiet(timeout: Duration = .seconds(240)) async throws {
     let deadline = ContinuousClock.now + timeout
     while true {
@@ -99,7 +99,7 @@ extension Daemon {
     }
   }
 
-  /// Suspends until the daemon has no more descriptors than that; nothing tells of it but /proc.
+  /// Suspends until the daemon has at most this number of descriptors. Only /proc shows it, so this polls.
   func waitForDescriptors(below limit: Int, timeout: Duration = .seconds(120)) async throws {
     let deadline = ContinuousClock.now + timeout
     while try descriptorCount > limit {

@@ -3,18 +3,18 @@ import Glibc
 import TestSupport
 import Testing
 
-/// U3: what becomes of files when the server has them.
+/// The action on a file runs once after the server has the file.
 @Suite("on-success", .timeLimit(.minutes(5))) struct UploadActionTests {
-  /// Where the daemon is killed.
+  /// The point at which the daemon is killed.
   enum Point: String, CaseIterable, CustomTestStringConvertible {
-    case completing = "at the commit that says completed"
+    case completing = "at the commit of the completion"
     case touching = "before the file is renamed"
     case synchronizing = "before the directory is brought to the disk"
-    case telling = "at the commit that says it is done"
+    case telling = "at the commit of the finished action"
     var testDescription: String { rawValue }
   }
 
-  @Test("is done once, wherever the daemon is killed", arguments: Point.allCases, ["move", "delete"])
+  @Test("the action runs once, wherever the daemon is killed", arguments: Point.allCases, ["move", "delete"])
   func killed(_ point: Point, _ action: String) async throws {
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(bodies: .byScript) { request in
@@ -58,15 +58,15 @@ import Testing
     }
     try await daemon.start()
     #expect(try await daemon.finished(id).state == "completed")
-    try await daemon.told(action == "move" ? "moved" : "delete", of: id)
+    try await daemon.waitForHistory(action == "move" ? "moved" : "delete", of: id)
     try await eventually("the file to be gone") { try daemon.directory.names(in: "out").isEmpty }
     #expect(try daemon.directory.names(in: "sent") == (action == "move" ? ["a.csv"] : []))
     if action == "move" { #expect(try sha256(ofFile: sent + "/a.csv") == payload.sha256) }
-    // Only a kill before the durable row may cost another request: what was written to the log, the next daemon reads.
+    // Only a kill before the durable row may cost another request: the next daemon reads the committed WAL.
     #expect(server.requests.count { $0.method == "PUT" } <= (point == .completing ? 2 : 1))
   }
 
-  @Test("a file that the server refused stays")
+  @Test("a file that the server refused is kept")
   func refused() async throws {
     let server = try LoopbackServer { _ in .response(403) }
     let daemon = try await Daemon()
@@ -76,7 +76,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: path))
   }
 
-  @Test("a file that changed after it was sent stays, and that is said")
+  @Test("a file that changed after its upload is kept, which is reported")
   func changed() async throws {
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -86,7 +86,7 @@ import Testing
     let path = try daemon.source("a", Payload(size: 10))
     let id = try await daemon.upload(path, "--to", server.url("/a"), "--protocol", "plain", "--on-success", "delete")
     try await reached.wait()
-    // Stopped at the commit that says completed: before anything is done with the file it is another one.
+    // The daemon is stopped at the commit that completes the job; the file changes before its action.
     let trap = try await Interception(
       daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=STOP")
     proceed.open()
@@ -94,14 +94,14 @@ import Testing
     try Data("a new version".utf8).write(to: URL(fileURLWithPath: path))
     try await trap.detach()
     daemon.signal(SIGCONT)
-    try await daemon.told("changed after it was uploaded", of: id)
+    try await daemon.waitForHistory("changed after it was uploaded", of: id)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "a new version")
     #expect(try await daemon.job(id).state == "completed")
     let waited = try await daemon.ctl("wait", id)
     #expect(waited.status == 0 && waited.stderr.contains("changed after it was uploaded"))
   }
 
-  @Test("a move that failed is tried again when the same key is added again")
+  @Test("a failed move is repeated when the same key is added again")
   func again() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -112,7 +112,7 @@ import Testing
       "upload", path, "--to", nginx.url("/a"), "--key", "{path}:{mtime}", "--on-success", "move=\(sent)", "--wait",
     ]
     let first = try await daemon.run(arguments)
-    #expect(first.status == 0 && first.stderr.contains("taken"))
+    #expect(first.status == 0 && first.stderr.contains("exist there"))
     try FileManager.default.removeItem(atPath: sent + "/a")
     #expect(try await daemon.run(arguments).status == 0)
     #expect(!FileManager.default.fileExists(atPath: path))

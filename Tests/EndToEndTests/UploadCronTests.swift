@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// U3, F4, F5: lists, batches and keys, as cron uses them.
+/// Uploads from lists with batches and keys, as in a cron job.
 @Suite("uploads from cron", .timeLimit(.minutes(5))) struct UploadCronTests {
-  @Test("two runs at once with the same keys send each file once, and move it once")
+  @Test("two simultaneous runs with the same keys upload and move each file once")
   func overlapping() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let user = try FreshUser()
@@ -22,7 +22,7 @@ import Testing
     async let one = line.run(timeout: .seconds(100))
     async let two = line.run(timeout: .seconds(100))
     for result in [try await one, try await two] { #expect(result.status == 0, "\(result.stderr)") }
-    // And once more, when all is over.
+    // And once more after the end.
     let third = try await launch.run()
     #expect(third.status == 0 && third.stdout.isEmpty)
     #expect(try user.directory.names(in: "out").isEmpty)
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(
-    "two runs at once under a daemon that is killed again and again: each file arrives, and goes only then",
+    "two simultaneous runs with a daemon that is killed repeatedly upload each file before it is deleted",
     arguments: ["delete", "move"])
   func killed(_ action: String) async throws {
     let nginx = try await Nginx(.init(uploads: true))
@@ -58,7 +58,7 @@ import Testing
     async let one = run()
     async let two = run()
     for _ in 0..<kills {
-      // One that answers: who is ended while it starts is another matter.
+      // Kill only a daemon that responds: kills during the start are tested elsewhere.
       let socket = user.runtime + "/transferd/transferd.sock"
       let question = Launch(
         try BuiltPrograms.system("curl"), ["-qsS", "-m", "10", "--unix-socket", socket, "http://localhost/healthz"])
@@ -76,7 +76,7 @@ import Testing
       }
     }
     for result in [try await one, try await two] { #expect(result.status == 0, "\(result.stderr)") }
-    // Whoever comes next has a daemon that finishes what the last one left.
+    // The next command starts a daemon that finishes the remaining work.
     _ = try await user.ctl("status")
     try await eventually("the files to be gone") { try user.directory.names(in: "out").isEmpty }
     for (number, payload) in payloads.enumerated() {
@@ -84,12 +84,12 @@ import Testing
     }
     #expect(try user.directory.names(in: "sent").count == (action == "move" ? count : 0))
     try await nginx.stop()
-    // A kill may cost those requests that ran then, and no others.
+    // A kill may cost only the requests that were running.
     #expect(nginx.targets("PUT").count <= count + kills * 16)
     #expect(Set(nginx.targets("PUT")).count == count)
   }
 
-  @Test("a batch ends with its truth: one that failed makes the run fail, and a later one sends only that")
+  @Test("a failed upload makes the run fail, and a later run uploads only that file")
   func truth() async throws {
     let isRepaired = Watched(false)
     let server = try LoopbackServer { request in
@@ -113,7 +113,7 @@ import Testing
     #expect(try await daemon.ctl("wait", "--batch", "n").status == 0)
   }
 
-  @Test("paths with blanks and newlines arrive by -0, and directories keep their shape")
+  @Test("paths with spaces and newlines are uploaded with -0, and directories keep their structure")
   func names() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -127,7 +127,7 @@ import Testing
     #expect(names == ["#hash", "a b", "new\nline", "sub", "sub/é?%"])
   }
 
-  @Test("a manifest says for each file where it goes")
+  @Test("a manifest has the target of each file")
   func manifest() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -141,7 +141,7 @@ import Testing
     #expect(try FileManager.default.subpathsOfDirectory(atPath: nginx.root).sorted() == ["x", "x/a", "y", "y/10"])
   }
 
-  @Test("ten thousand files are queued durably and sent", .timeLimit(.minutes(10)))
+  @Test("ten thousand files are queued durably and uploaded", .timeLimit(.minutes(10)))
   func bulk() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon("--max-per-origin", "16", "--log-level", "notice")

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The command lines that people are shown, as they are, but for the names of hosts.
+/// The command lines of the documentation, unchanged except for host names.
 @Suite("examples of uploads", .timeLimit(.minutes(5))) struct UploadExampleTests {
   private func shell(_ command: String, _ daemon: Daemon, in directory: String) async throws -> ChildProcess.Result {
     let programs = (try BuiltPrograms.path("transferctl") as NSString).deletingLastPathComponent
@@ -17,7 +17,7 @@ import Testing
     return try await launch.run(timeout: .seconds(90))
   }
 
-  @Test("PUT: a trailing slash appends the file's name, and so does a server's name alone")
+  @Test("with PUT a trailing slash appends the file's name, and so does a URL without a path")
   func put() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -32,7 +32,7 @@ import Testing
       ])
   }
 
-  @Test("find, a batch, keys, and files that move when they are there")
+  @Test("find, a batch and keys upload files and move them afterwards")
   func find() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -52,7 +52,7 @@ import Testing
     #expect(nginx.targets("PUT").count == 3)
   }
 
-  @Test("S3: many files below a prefix, by a profile that says where and who")
+  @Test("many files are uploaded below an S3 prefix with a profile")
   func profile() async throws {
     let peer = try await PythonPeer.nanio()
     let daemon = try await Daemon()
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("a form with the file and a title")
+  @Test("a form is uploaded with the file and a title")
   func form() async throws {
     let server = try LoopbackServer { _ in .response(201) }
     let daemon = try await Daemon()
@@ -85,7 +85,7 @@ import Testing
     #expect(body.contains("name=\"file\"; filename=\"photo.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n"))
   }
 
-  @Test("a dump by standard input to an SSH server")
+  @Test("a dump is uploaded from standard input to an SSH server")
   func dump() async throws {
     let server = try await SSHServer()
     try FileManager.default.createDirectory(atPath: server.root + "/backups", withIntermediateDirectories: true)

@@ -3,26 +3,26 @@ import Glibc
 import ResumableServer
 import TestSupport
 
-/// A real server of some protocol, a daemon that may use it, and what the server was sent.
+/// A real server, a daemon that can upload to it, and access to the uploaded files.
 final class UploadPeer: Sendable {
   enum Kind: String, CaseIterable, Sendable, CustomStringConvertible {
     case plain, nginxDAV, wsgidav, s3, tus, resumable, sftp, scp, ftp, ftps
     var description: String { rawValue }
 
-    /// Whether an attempt goes on from what an earlier one brought there.
+    /// Whether an attempt resumes the bytes of an earlier one.
     var resumes: Bool { [.s3, .tus, .resumable, .sftp, .ftp, .ftps].contains(self) }
   }
 
   let kind: Kind
   let daemon: Daemon
-  /// The collection that files are brought to, with a slash at its end.
+  /// The URL of the target directory, with a slash at its end.
   let collection: String
-  /// What `upload` is told beside the target.
+  /// The arguments of `upload` besides the target.
   let options: [String]
-  /// Where the server keeps the files.
+  /// The server's directory of files.
   let files: String
   private let server: any Sendable
-  /// Bytes from clients, as far as they can be counted.
+  /// The number of bytes from clients, if it can be counted.
   private let counted: @Sendable () -> Int64
   private let proxy: DroppingProxy?
 
@@ -71,7 +71,7 @@ final class UploadPeer: Sendable {
     self.counted = counted ?? { proxy?.connections.value.reduce(0) { $0 + $1.received } ?? 0 }
   }
 
-  /// A server of HTTP behind a proxy that counts.
+  /// An HTTP server behind a proxy that counts bytes.
   private convenience init(
     _ kind: Kind, _ server: any Sendable, port: UInt16, path: String = "/in/", files: String, options: [String]
   ) async throws {
@@ -81,7 +81,7 @@ final class UploadPeer: Sendable {
   }
 
   private convenience init(nginx kind: Kind, _ methods: String, _ options: [String]) async throws {
-    // The port stands in what a MOVE names: nginx must hear its own.
+    // The target of a MOVE contains the port: nginx must get its own.
     let nginx = try await Nginx(.init(directives: "dav_methods \(methods); create_full_put_path on;"))
     self.init(kind, try await Daemon(), nginx, nginx.url("/in/"), nginx.root + "/in", options, nil)
   }
@@ -93,7 +93,7 @@ final class UploadPeer: Sendable {
       "[127.0.0.1]:\(proxy.port) \(try server.hostKey())\n", named: "through_proxy")
     let daemon = try await Daemon(
       environment: ["TRANSFERD_SSH_KNOWN_HOSTS": hosts, "TRANSFERD_SSH_PRIVATE_KEY": server.privateKey])
-    // SCP makes no directories.
+    // SCP creates no directories.
     if kind == .scp {
       try FileManager.default.createDirectory(atPath: server.root + "/in", withIntermediateDirectories: true)
     }
@@ -119,16 +119,16 @@ final class UploadPeer: Sendable {
     ) { server.came.reduce(0, +) }
   }
 
-  /// Bytes that clients sent; 0 where nobody counts.
+  /// The number of bytes from clients; 0 if they are not counted.
   var bytesReceived: Int64 { counted() }
 
-  /// Whether the server has a file of this name with exactly these bytes. A tus server names files itself.
+  /// Whether the server has a file with this name and exactly these bytes. A tus server chooses the name itself.
   func holds(_ name: String, _ payload: Payload) throws -> Bool {
     guard kind == .tus else { return try sha256(ofFile: files + "/" + name) == payload.sha256 }
     return try finalNames().contains { try sha256(ofFile: files + "/" + $0) == payload.sha256 }
   }
 
-  /// What the server holds, without the records some keep beside the files.
+  /// The server's files, without the metadata that some servers keep beside them.
   func names() throws -> [String] {
     guard FileManager.default.fileExists(atPath: files) else { return [] }
     if kind == .tus { return try finalNames() }

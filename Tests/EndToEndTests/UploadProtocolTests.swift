@@ -3,13 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// U1, U2 for each protocol, against servers that somebody else wrote.
+/// Uploads by each protocol arrive exactly once and resume, tested with independent servers.
 @Suite("uploads by each protocol", .timeLimit(.minutes(5))) struct UploadProtocolTests {
   private static let sizes: [Int64] = [
     0, 1, 5 << 20 - 1, 5 << 20, 5 << 20 + 1, 8 << 20 - 1, 8 << 20 + 1, 16 << 20 - 1, 16 << 20, 24 << 20 + 1,
   ]
 
-  @Test("every size arrives byte for byte, and nothing beside it", arguments: UploadPeer.Kind.allCases)
+  @Test("files of every size are uploaded exactly, without any other file", arguments: UploadPeer.Kind.allCases)
   func sizes(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
     var paths: [String] = []
@@ -26,11 +26,12 @@ import Testing
     }
   }
 
-  /// What may be lost with a connection: what lies in the sockets' buffers, the proxy's included.
+  /// The bytes that may be lost with a connection: those in the buffers of the sockets and the proxy.
   private static let buffers: Int64 = 6 << 20
 
   @Test(
-    "killed ten times at random, it ends well, and goes on where the server is", arguments: UploadPeer.Kind.allCases)
+    "an upload that is killed ten times completes and resumes at the server's offset",
+    arguments: UploadPeer.Kind.allCases)
   func kills(_ kind: UploadPeer.Kind) async throws {
     let seed = UInt64.random(in: 0 ... .max)
     var random = SeededGenerator(seed: seed)
@@ -44,7 +45,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...300, using: &random)))
       #expect(try await daemon.job(id).state != "failed", "seed \(seed)")
       try await daemon.kill9()
-      // Half a file never stands under its name, where the server knows other names.
+      // An incomplete file never has its final name, if the server supports other names.
       if kind != .tus, kind != .scp, kind != .resumable, try peer.names().contains("big.img") {
         #expect(try peer.holds("big.img", payload))
       }
@@ -55,29 +56,31 @@ import Testing
     #expect(job.state == "completed", "seed \(seed): \(job.error?.message ?? "")")
     #expect(try peer.holds("big.img", payload), "seed \(seed)")
     let names = try peer.names()
-    #expect(names.count == 1, "seed \(seed): \(names)")
+    // A tus server names the upload. A kill between its response and the record of that name leaves an empty upload there.
+    #expect(kind == .tus ? (1...2).contains(names.count) : names.count == 1, "seed \(seed): \(names)")
     guard kind.resumes else { return }
-    // Of S3, parts that were not whole: four at a time. `set` breaks off one attempt more.
+    // With S3 the incomplete parts, four at a time. `set` interrupts one more attempt.
     let each = kind == .s3 ? 4 * 8 << 20 : Self.buffers
     #expect(peer.bytesReceived <= payload.size + 11 * each, "seed \(seed)")
   }
 
   @Test(
-    "cancelled, nothing stays there",
+    "a cancelled upload leaves nothing on the server",
     arguments: [UploadPeer.Kind.nginxDAV, .wsgidav, .tus, .resumable, .sftp, .ftp, .ftps])
   func cancelled(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
     let path = try peer.daemon.source("a", Payload(size: 40 << 20))
     let id = try await peer.upload(path, "--limit-rate", "1M")
     try await peer.daemon.reached("running", by: id)
-    // nginx shows nothing before the end.
-    if kind != .nginxDAV { try await eventually("some of it") { try !peer.names().isEmpty } }
+    // nginx shows no file before the end.
+    if kind != .nginxDAV { try await eventually("some of its bytes") { try !peer.names().isEmpty } }
     #expect(try await peer.daemon.ctl("cancel", id).status == 0)
-    try await peer.daemon.told("took back", of: id)
+    try await peer.daemon.waitForHistory("deleted the unfinished upload", of: id)
     #expect(try kind == .resumable || peer.names().isEmpty)
   }
 
-  @Test("paused and resumed, it arrives whole, and nothing is sent for nothing", arguments: UploadPeer.Kind.allCases)
+  @Test(
+    "a paused and resumed upload is complete, and no byte is sent unnecessarily", arguments: UploadPeer.Kind.allCases)
   func paused(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
     let payload = Payload(size: 40 << 20 + 1, seed: 9)
@@ -99,14 +102,14 @@ import Testing
   }
 
   @Test(
-    "a file that is replaced while it is sent arrives in its new version, and nothing of the old one stays",
+    "a file that is replaced during its upload arrives in its new version only",
     arguments: UploadPeer.Kind.allCases)
   func replaced(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
     let path = try peer.daemon.source("a", Payload(size: 24 << 20, seed: 1))
     let new = Payload(size: 24 << 20, seed: 2)
     try new.write(to: path + ".new")
-    // Slow enough that the old one cannot be over before.
+    // Slow enough that the old version cannot be complete before.
     let id = try await peer.upload(path, "--limit-rate", "1M")
     try await peer.daemon.reached("running", by: id)
     try await Task.sleep(for: .milliseconds(500))
@@ -119,7 +122,8 @@ import Testing
     #expect(names.count == 1, "\(names)")
   }
 
-  @Test("1 GiB, most of it a hole", .timeLimit(.minutes(10)), arguments: [UploadPeer.Kind.nginxDAV, .s3, .sftp])
+  @Test(
+    "a sparse file of 1 GiB is uploaded", .timeLimit(.minutes(10)), arguments: [UploadPeer.Kind.nginxDAV, .s3, .sftp])
   func sparse(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
     let path = try peer.daemon.source("big", Payload(size: 1 << 20))

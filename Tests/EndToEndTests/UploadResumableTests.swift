@@ -4,9 +4,9 @@ import ResumableServer
 import TestSupport
 import Testing
 
-/// Resumable Uploads for HTTP, the IETF's draft, through the daemon.
+/// Uploads by the IETF draft "Resumable Uploads for HTTP".
 @Suite("resumable uploads", .timeLimit(.minutes(5))) struct UploadResumableTests {
-  @Test("killed ten times, it goes on where the server is, and sends nothing twice that it has")
+  @Test("an upload that is killed ten times resumes at the server's offset and sends no acknowledged byte twice")
   func kills() async throws {
     let moments = (0..<10).map { _ in Gate() }
     let server = try ScriptedResumable { request, number in
@@ -19,7 +19,7 @@ import Testing
     let id = try await daemon.upload(path, "--to", server.url, "--protocol", "resumable")
     for moment in moments {
       try await moment.wait(timeout: .seconds(60))
-      // What had arrived before the daemon has read where it is, it sends again.
+      // Bytes that arrived without an acknowledgement are sent again.
       try await daemon.waitForResumeData(id, containing: "u0")
       try await daemon.restart(by: SIGKILL)
     }
@@ -30,7 +30,7 @@ import Testing
     #expect(server.bytesArrived == payload.size)
   }
 
-  @Test("cancelled, it is gone from the server, also when that refused at first")
+  @Test("a cancelled upload is deleted on the server, even if the server refused at first")
   func cancelled() async throws {
     let (isOpen, reached) = (Watched(false), Gate())
     let server = try ScriptedResumable { request, _ in
@@ -51,11 +51,11 @@ import Testing
     try await daemon.kill9()
     isOpen.mutate { $0 = true }
     try await daemon.start()
-    try await eventually("the upload to be taken back") { server.uploads.isEmpty }
+    try await eventually("the upload to be deleted") { server.uploads.isEmpty }
   }
 
   @Test(
-    "a target that refuses in the end is heard, and what is not ours is not taken for the upload's own",
+    "a final refusal of the target fails the job, and a 104 of an unknown version is ignored",
     arguments: [403, 404, 413])
   func refused(_ status: Int) async throws {
     let server = try ScriptedResumable { request, _ in
@@ -76,7 +76,7 @@ import Testing
     #expect(job.error?.code == "http-\(status)" && job.attempt == 1, "\(String(describing: job.error))")
   }
 
-  @Test("a server of an earlier version, that says so, is spoken to in its own, and found by --protocol auto")
+  @Test("a server that announces an earlier draft version is used with it, and found by --protocol auto")
   func automatic() async throws {
     let peer = try await UploadPeer(.resumable)
     let payload = Payload(size: 3 << 20)

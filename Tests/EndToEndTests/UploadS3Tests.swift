@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// U2, U4, U5 of S3, by a server that fails as a test says.
+/// S3 uploads with a server whose faults the tests choose.
 @Suite("uploads to S3", .timeLimit(.minutes(5))) struct UploadS3Tests {
   private static func daemon() async throws -> Daemon {
     try await Daemon(environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"])
@@ -18,7 +18,7 @@ import Testing
     return pair.flatMap { Int($0.dropFirst("partNumber=".count)) } ?? 0
   }
 
-  @Test("a busy server is waited for, and an error in a 200 is none: tried again, and whole at the end")
+  @Test("a busy server and an error in a 200 response are retried, and the object is complete at the end")
   func faults() async throws {
     let s3 = try ScriptedS3 { operation, _, number in
       switch (operation, number) {
@@ -34,12 +34,12 @@ import Testing
     #expect(result.status == 0, "\(result.stderr)")
     #expect(sha256(of: s3.object ?? Data()) == payload.sha256)
     #expect(s3.uploads.isEmpty)
-    // Made once, though the first request was refused; the parts are sent once but for the one that was.
+    // The upload is created once, although the first request was refused; only the refused part is sent twice.
     #expect(s3.count(.create) == 2 && s3.count(.part) == 5)
     #expect(!daemon.log.contains("s3cret"))
   }
 
-  @Test("after kill -9 in the middle only missing parts are sent")
+  @Test("after kill -9 during the upload only missing parts are sent")
   func killed() async throws {
     let isSecond = Watched(false)
     let s3 = try ScriptedS3 { operation, request, _ in
@@ -61,9 +61,9 @@ import Testing
     #expect(s3.count(.create) == 1 && s3.count(.list) == 1)
   }
 
-  @Test("after kill -9 between the server's success and the row the object is recognised, and nothing is sent again")
+  @Test("after kill -9 between the server's success and the commit the object is recognised, and no part is sent again")
   func killedAtTheEnd() async throws {
-    // Held still before the server answers its last request: it never hears that it succeeded.
+    // The daemon is stopped before the server responds to its last request, so it never learns of the success.
     let pid = Watched<pid_t?>(nil)
     let s3 = try ScriptedS3 { operation, _, _ in
       if operation == .complete, let pid = pid.value { kill(pid, SIGSTOP) }
@@ -74,7 +74,7 @@ import Testing
     let payload = Payload(size: 17 << 20, seed: 33)
     let path = try daemon.source("big", payload)
     let id = try await daemon.run(["upload", path] + Self.arguments(s3)).lines[0]
-    try await eventually("the object to be there") { s3.object != nil }
+    try await eventually("the object to exist") { s3.object != nil }
     pid.mutate { $0 = nil }
     try await daemon.kill9()
     let parts = s3.count(.part)
@@ -84,7 +84,7 @@ import Testing
     #expect(s3.count(.part) == parts && s3.uploads.isEmpty)
   }
 
-  @Test("a cancel leaves no parts, also when the server could not be reached and the daemon was killed")
+  @Test("a cancelled upload leaves no parts, even if the server was unreachable and the daemon was killed")
   func cancelled() async throws {
     let (isDown, reached) = (Watched(false), Gate())
     let s3 = try ScriptedS3 { operation, request, _ in
@@ -103,19 +103,19 @@ import Testing
     isDown.mutate { $0 = false }
     try await daemon.start()
     try await eventually("the upload to be aborted") { s3.uploads.isEmpty }
-    try await daemon.told("took back", of: id)
+    try await daemon.waitForHistory("deleted the unfinished upload", of: id)
   }
 
-  @Test("an upload whose creation was not answered yet when it was cancelled is taken back all the same")
+  @Test("an upload that is cancelled before the response to its creation is deleted too")
   func cancelledAtBirth() async throws {
-    // Nothing tells when the wish has reached the daemon. Where the answer was earlier, it waits longer next time.
+    // No event shows when the request has reached the daemon. If the response was earlier, wait longer next time.
     for patience in [0.2, 1, 5, 15] {
       if try await wasCancelledAtBirth(patience: .seconds(patience)) { return }
     }
     Issue.record("parts were sent each time")
   }
 
-  /// - Returns: `false` where a part was sent.
+  /// - Returns: `false` if a part was sent.
   private func wasCancelledAtBirth(patience: Duration) async throws -> Bool {
     let (reached, proceed) = (Gate(), Gate())
     let body = Data("<InitiateMultipartUploadResult><UploadId>late</UploadId></InitiateMultipartUploadResult>".utf8)
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(
-    "what S3 refuses ends the job with its own words, and what passes is tried again",
+    "a refusal of S3 fails the job with S3's message, and transient errors are retried",
     arguments: [
       (401, "InvalidToken"), (403, "AccessDenied"), (404, "NoSuchBucket"), (412, "PreconditionFailed"),
       (413, "EntityTooLarge"),

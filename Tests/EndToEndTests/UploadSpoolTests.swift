@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `upload -`: what came by standard input is the daemon's own until the server has it.
+/// `upload -`: the daemon stores standard input until the server has it.
 @Suite("standard input", .timeLimit(.minutes(5))) struct UploadSpoolTests {
-  @Test("is stored before the id is printed, survives a kill, and is deleted when it was sent")
+  @Test("the input is stored before the id is printed, survives a kill, and is deleted after its upload")
   func survives() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -21,7 +21,7 @@ import Testing
     try await eventually("the spool to be empty") { daemon.spooled.isEmpty }
   }
 
-  @Test("goes on where it was when the daemon is killed while it is read")
+  @Test("the input continues at its offset if the daemon is killed while it is read")
   func killedWhileReading() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -29,14 +29,14 @@ import Testing
     var launch = try daemon.ctlLaunch(["upload", "-", "--name", "big", "--to", nginx.url("/"), "--wait"])
     launch.input = payload.data
     let upload = try ChildProcess(launch)
-    try await eventually("some of it") { !daemon.spooled.isEmpty }
+    try await eventually("some of its bytes") { !daemon.spooled.isEmpty }
     try await daemon.restart(by: SIGKILL)
     let result = try await upload.result(timeout: .seconds(100))
     #expect(result.status == 0, "\(result.stderr)")
     #expect(try sha256(ofFile: nginx.root + "/big") == payload.sha256)
   }
 
-  @Test("what is refused, or was added before, leaves nothing behind")
+  @Test("a refused or existing job leaves no spooled input")
   func notAdded() async throws {
     let daemon = try await Daemon()
     let arguments = ["upload", "-", "--name", "k", "--to", "http://127.0.0.1:9/in/", "--paused"]
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("is deleted with its job, and stays for one that failed", arguments: ["cancel", "remove", "retry"])
+  @Test("the input is deleted with its job, and kept for a failed one", arguments: ["cancel", "remove", "retry"])
   func ended(_ verb: String) async throws {
     let isRepaired = Watched(false)
     let server = try LoopbackServer { _ in .response(isRepaired.value ? 201 : 403) }
@@ -72,10 +72,10 @@ import Testing
     try await eventually("the spool to be empty") { daemon.spooled.isEmpty }
   }
 
-  @Test("Ctrl-C while it is read leaves nothing behind, and says so")
+  @Test("Ctrl-C while the input is read leaves nothing and reports it")
   func interrupted() async throws {
     let daemon = try await Daemon()
-    // Something of it comes, and then nothing for long.
+    // Some of the input comes, then nothing for a long time.
     let line = "trap : INT; (head -c 3000000 /dev/zero; exec sleep 60) | \"$0\" \"$@\""
     let inner = try daemon.ctlLaunch(["upload", "-", "--name", "x", "--to", "http://127.0.0.1:9/"])
     var launch = inner
@@ -90,7 +90,7 @@ import Testing
     #expect(try await daemon.storedIDs().isEmpty)
   }
 
-  @Test("a wrong URL is said before anything is read, and a key that is known spools nothing")
+  @Test("a wrong URL is reported before the input is read, and a known key leaves no spooled input")
   func refused() async throws {
     let daemon = try await Daemon()
     #expect(

@@ -20,7 +20,7 @@ extension Daemon {
     return try await launch.runSuccessfully(timeout: .seconds(240)).lines
   }
 
-  /// What the history tells beside the states.
+  /// The reasons in the job's history.
   func reasons(_ id: String) async throws -> [String] {
     try await ctlLaunch(["events", id, "--format", "json"]).runSuccessfully().lines.compactMap { line in
       let event = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
@@ -28,19 +28,19 @@ extension Daemon {
     }
   }
 
-  /// Suspends until the history tells something.
-  func told(_ words: String, of id: String, timeout: Duration = .seconds(120)) async throws {
+  /// Suspends until the history contains a text.
+  func waitForHistory(_ text: String, of id: String, timeout: Duration = .seconds(120)) async throws {
     let events = try ctlStarted("events", id, "--follow", "--format", "json")
-    try await events.waitForOutput(words, timeout: timeout)
+    try await events.waitForOutput(text, timeout: timeout)
     events.signalGroup(SIGKILL)
   }
 
-  /// Names of what is spooled.
+  /// The names of the spooled files.
   var spooled: [String] { (try? directory.names(in: "state/spool")) ?? [] }
 }
 
 extension Nginx {
-  /// Requests of a method so far, each with its target; a line is written when its request has ended.
+  /// The targets of all requests with a method; a request is logged when it has ended.
   func targets(_ method: String) -> [String] {
     accessLog.compactMap { line in
       let words = line.split(separator: " ")
@@ -50,8 +50,8 @@ extension Nginx {
 }
 
 extension Daemon {
-  /// Suspends until the resume data on the disk says this. A server that has got bytes, or has answered, does not know
-  /// whether that is on record.
+  /// Suspends until the stored resume data contains a text. A server that has received bytes or has responded does not
+  /// know whether that is stored.
   func waitForResumeData(_ id: String, containing text: String) async throws {
     let look = """
       import sqlite3, sys
@@ -64,7 +64,7 @@ extension Daemon {
     }
   }
 
-  /// How many bytes of a download the database takes for durable.
+  /// The number of durable bytes of a download in the database.
   func checkpoint(of id: String) async throws -> Int64 {
     let look = """
       import json, sqlite3, sys
@@ -77,13 +77,13 @@ extension Daemon {
   }
 }
 
-/// Compares large files in a process of its own, so that no thread of the tests is held up.
+/// Compares large files in another process, so that no thread of the tests is blocked.
 func expectSame(_ one: String, _ other: String) async throws {
   let result = try await Launch(BuiltPrograms.system("cmp"), [one, other]).run(timeout: .seconds(240))
   #expect(result.status == 0, "\(result.stdout)\(result.stderr)")
 }
 
-/// Suspends until a condition that no event announces is true.
+/// Suspends until a condition holds that no event announces.
 func eventually(
   _ what: String, timeout: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async throws {

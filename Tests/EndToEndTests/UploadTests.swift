@@ -3,10 +3,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// U1, U4, F7, F8: what a server gets, and what its answers mean.
+/// The bytes that a server gets, and the meaning of its responses.
 @Suite("uploads", .timeLimit(.minutes(5))) struct UploadTests {
   @Test(
-    "every size arrives byte for byte",
+    "files of every size are uploaded exactly",
     arguments: [0, 1, 5 << 20 - 1, 5 << 20, 5 << 20 + 1, 16 << 20 - 1, 16 << 20 + 1] as [Int64])
   func sizes(_ size: Int64) async throws {
     let nginx = try await Nginx(.init(uploads: true))
@@ -21,7 +21,7 @@ import Testing
     #expect(job.source == path && job.destination == nginx.url("/in/a%20b.bin"))
   }
 
-  @Test("1 GiB, most of it a hole", .timeLimit(.minutes(10)))
+  @Test("a sparse file of 1 GiB is uploaded", .timeLimit(.minutes(10)))
   func sparse() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -32,7 +32,7 @@ import Testing
     try await expectSame(nginx.root + "/big", path)
   }
 
-  @Test("a status that will not pass ends the job, with one request", arguments: [400, 401, 403, 404, 405, 409, 413])
+  @Test("a permanent status fails the job after one request", arguments: [400, 401, 403, 404, 405, 409, 413])
   func permanent(_ status: Int) async throws {
     let server = try LoopbackServer { $0.method == "PUT" ? .response(status) : .response(404) }
     let daemon = try await Daemon()
@@ -44,7 +44,7 @@ import Testing
     #expect(server.requests.count { $0.method == "PUT" } == 1)
   }
 
-  @Test("a status that may pass is tried again, from the first byte", arguments: [408, 423, 425, 429, 500, 503, 507])
+  @Test("a transient status is retried from the first byte", arguments: [408, 423, 425, 429, 500, 503, 507])
   func transient(_ status: Int) async throws {
     let count = Atomic(0)
     let server = try LoopbackServer { _ in
@@ -58,7 +58,7 @@ import Testing
     #expect(try await daemon.job("1").attempt == 2)
   }
 
-  @Test("a connection that breaks in the middle is tried again")
+  @Test("a lost connection is retried")
   func broken() async throws {
     let count = Atomic(0)
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -73,7 +73,7 @@ import Testing
     #expect(server.requests.last?.bodySHA256 == payload.sha256)
   }
 
-  @Test("a POST whose answer was lost is not sent again by itself")
+  @Test("a POST whose response was lost is not repeated automatically")
   func unknown() async throws {
     let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody(), .close] }
     let daemon = try await Daemon()
@@ -85,7 +85,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a file that changes while it is sent is sent anew, or fails the job", arguments: [false, true])
+  @Test("a file that changes during its upload is sent again or fails the job", arguments: [false, true])
   func changed(fails: Bool) async throws {
     let (reached, proceed) = (Gate(), Gate())
     let count = Atomic(0)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("a file that went away is not looked for again")
+  @Test("a missing file fails the job without a retry")
   func missing() async throws {
     let server = try LoopbackServer { _ in .response(201) }
     let daemon = try await Daemon()
@@ -126,7 +126,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test("uploads to one URL go one after the other, and the user is told")
+  @Test("uploads to one URL run one after the other, and the user gets a notice")
   func sameURL() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     let daemon = try await Daemon()
@@ -152,7 +152,7 @@ import Testing
     #expect(last == 4)
   }
 
-  @Test("a form and a POST hand over to one URL at once")
+  @Test("several forms are uploaded to one URL")
   func forms() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let daemon = try await Daemon()
@@ -168,7 +168,7 @@ import Testing
     #expect(body.contains("name=\"title\"") && body.contains("Sun set") && body.contains("name=\"photo\""))
   }
 
-  @Test("what cannot be uploaded is refused by name, and nothing is added for it")
+  @Test("a file that cannot be uploaded is reported by name, and no job is added for it")
   func refused() async throws {
     let daemon = try await Daemon()
     let good = try daemon.source("good", Payload(size: 10))
@@ -183,13 +183,13 @@ import Testing
       #expect(result.status == status, "\(path): \(result.stderr)")
       #expect(result.stdout.isEmpty && result.stderr.contains(path))
     }
-    // The others of a list are added.
+    // The other files of a list are added.
     let list = "\(good)\0/nonexistent\0"
     let result = try await daemon.run(["upload", "-0", "-i", "-"] + to, input: Data(list.utf8))
     #expect(result.status == 1 && result.lines == ["1"] && result.stderr.contains("item 2:"))
   }
 
-  @Test("a secret is looked up at each try, and stands nowhere")
+  @Test("a secret is read at each attempt and stored nowhere")
   func secrets() async throws {
     let server = try LoopbackServer { request in
       .response(request.headers["Authorization"] == "Bearer second" ? 201 : 503)
@@ -221,7 +221,7 @@ import Testing
     #expect(!daemon.log.contains("s3cret"))
   }
 
-  @Test("export and import bring an upload to another daemon as it was")
+  @Test("export and import move an upload unchanged to another daemon")
   func exported() async throws {
     let daemon = try await Daemon()
     let path = try daemon.source("a", Payload(size: 10))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("pause, resume, cancel, retry, remove", .serialized, .timeLimit(.minutes(5))) struct VerbTests {
-  @Test("each selector chooses, and says so on standard error alone")
+  @Test("each selector selects its jobs, with a message on standard error only")
   func selectors() async throws {
     let daemon = try await Daemon()
     for name in ["a", "b", "c", "d"] {
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "all are stopped at once: those that wait do not begin in the place of those that ran",
+    "all jobs are stopped at once: waiting jobs do not start in place of running ones",
     arguments: ["pause", "cancel", "remove"], ["--all", "--batch", "ids"])
   func many(_ verb: String, _ way: String) async throws {
     let server = try LoopbackServer(.file(size: 1000).stalling(after: 10, on: .always))
@@ -39,7 +39,7 @@ import Testing
     #expect(verb == "remove" || begun == 3)
   }
 
-  @Test("nothing that exists: 4; nothing that matches: 0; not in this state: 6; more than one way: 64")
+  @Test("a missing job is 4, no matching job 0, a wrong state 6, two selectors 64")
   func exitCodes() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(.file(size: 10))
@@ -81,7 +81,7 @@ import Testing
     #expect(try await daemon.ctl("show", "2").status == 4)
   }
 
-  @Test("set changes priority, limit and, of a failed job, the URL: its bytes are kept")
+  @Test("set changes priority, limit and a failed job's URL, and its bytes are kept")
   func set() async throws {
     let daemon = try await Daemon()
     let payload = Payload(size: 300_000)
@@ -96,7 +96,7 @@ import Testing
     let job = try await daemon.finished(id)
     #expect(job.state == "completed" && job.priority == 9)
     #expect(try sha256(ofFile: daemon.downloads + "/x") == payload.sha256)
-    #expect(fresh.requests.first?.range != nil, "the bytes were kept, so only the rest is asked for")
+    #expect(fresh.requests.first?.range != nil, "the bytes were kept, so only the rest is requested")
 
     let other = try await daemon.addPaused("y")
     #expect(try await daemon.ctl("set", other, "--limit-rate", "10K").status == 0)
@@ -125,7 +125,7 @@ import Testing
     #expect(try await daemon.ctl("wait", "--batch", "nightly run/é", "--timeout", "1").status == 124)
   }
 
-  @Test("another server's address does not get the headers that hold secrets; the command and the history say so")
+  @Test("a URL of another server drops headers with secrets; the command and the history report it")
   func secretsOfAnotherServer() async throws {
     let daemon = try await Daemon()
     let (old, new) = (try LoopbackServer(.file(size: 10)), try LoopbackServer(.file(size: 10)))
@@ -141,7 +141,7 @@ import Testing
     try await daemon.ctl("resume", id)
     #expect(try await daemon.finished(id).state == "completed")
     let request = try #require(new.requests.first)
-    // They once went along.
+    // Regression: they were sent to the new server.
     #expect(request.headers["Authorization"] == nil && request.headers["X-Api-Key"] == nil)
     #expect(request.headers["X-Plain"] == "1")
     let answer = try await daemon.curl(
@@ -152,7 +152,7 @@ import Testing
     #expect(patched.json["droppedHeaders"] as? [String] == ["Cookie"] && patched.json["state"] as? String == "paused")
   }
 
-  @Test("what export prints import adds: unfinished jobs, paused ones paused, without secrets")
+  @Test("import adds the unfinished jobs of an export, paused ones paused, without secrets")
   func exportImport() async throws {
     let old = try await Daemon()
     let server = try LoopbackServer(.file(size: 10))
@@ -175,7 +175,7 @@ import Testing
     #expect(try await new.run(["import", "-"], input: Data("{\n".utf8)).stderr.hasPrefix("line 1: "))
   }
 
-  @Test("a line whose URL lost its secrets to the export is refused with its number, and nothing is added")
+  @Test("a line whose URL lacks its secrets is refused with its number, and nothing is added")
   func importWithoutSecrets() async throws {
     let old = try await Daemon()
     _ = try await old.add("http://127.0.0.1:9/a", "--paused")
@@ -183,10 +183,10 @@ import Testing
     let export = try await old.ctl("export")
     #expect(export.status == 0 && !export.stdout.contains("sesame"))
     let new = try await Daemon()
-    // Once added: a job that could only fail.
+    // Regression: such a job was added and could only fail.
     let refused = try await new.run(["import", "-"], input: export.output)
     #expect(refused.status == 64 && refused.stdout.isEmpty)
-    #expect(refused.stderr.contains("line 2: the URL's secrets were left out of the export"), "\(refused.stderr)")
+    #expect(refused.stderr.contains("line 2: cannot import a URL without its secrets"), "\(refused.stderr)")
     #expect(try await new.storedIDs().isEmpty)
     let mended = export.stdout.replacingOccurrences(of: "***", with: "sesame")
     #expect(try await new.run(["import", "-"], input: Data(mended.utf8)).lines.count == 2)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite("transferctl wait and watch", .serialized, .timeLimit(.minutes(5))) struct WaitTests {
-  @Test("ids, a batch or all: 0 if all completed, 1 if one failed or was cancelled, 4 for what is unknown")
+  @Test("wait ends with 0 if all jobs completed, 1 if one failed or was cancelled, 4 if one is unknown")
   func endings() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(files: ["/a": .file(size: 10), "/b": .file(size: 10)])
@@ -28,14 +28,14 @@ import Testing
     #expect(try await daemon.ctl("watch", a, c).status == 0)
   }
 
-  @Test("--timeout exits with 124, an interrupt with 130; the jobs go on")
+  @Test("--timeout exits with 124, an interrupt with 130; the jobs continue")
   func cutShort() async throws {
     let daemon = try await Daemon()
     let id = try await daemon.addPaused("x")
     #expect(try await daemon.ctl("wait", id, "--timeout", "1s").status == 124)
     for verb in ["wait", "watch"] {
       let child = try daemon.ctlStarted(verb, id, "--no-autostart")
-      // Nothing is said while a paused job is waited for.
+      // Nothing is printed while the command waits for a paused job.
       try await Self.untilConnected(daemon)
       try await Self.untilCatching(SIGINT, child)
       child.kill(SIGINT)
@@ -44,31 +44,26 @@ import Testing
     #expect(try await daemon.job(id).state == "paused")
   }
 
-  /// Waits until the program has a handler for the signal: the mask of caught signals in proc(5). A signal that comes
-  /// before would end it by itself, which a shell shows as the same 130.
+  /// Waits until the program has a handler for the signal: the mask of caught signals in proc(5). An earlier signal would
+  /// kill the program, which a shell also reports as 130.
   static func untilCatching(_ signal: Int32, _ child: ChildProcess) async throws {
-    for _ in 0..<1000 {
+    try await eventually("a signal handler") {
       let status = try String(contentsOfFile: "/proc/\(child.pid)/status", encoding: .utf8)
       let mask = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last
-      if let mask, let bits = UInt64(mask, radix: 16), bits & (1 << UInt64(signal - 1)) != 0 { return }
-      try await Task.sleep(for: .milliseconds(10))
+      guard let mask, let bits = UInt64(mask, radix: 16) else { return false }
+      return bits & (1 << UInt64(signal - 1)) != 0
     }
   }
 
-  /// Waits until the daemon has accepted somebody: unix(7) shows such a socket in state 3, with the server's path.
+  /// Waits until the daemon has accepted a client: unix(7) shows such a socket in state 3, with the server's path.
   static func untilConnected(_ daemon: Daemon) async throws {
-    for _ in 0..<1000 {
+    try await eventually("a connected client") {
       let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-      if table.split(separator: "\n").contains(where: {
-        $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath)
-      }) {
-        return
-      }
-      try await Task.sleep(for: .milliseconds(10))
+      return table.split(separator: "\n").contains { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }
     }
   }
 
-  @Test("wait survives a daemon that stops or is killed and comes back")
+  @Test("wait survives a restart of a stopped or killed daemon")
   func restart() async throws {
     let daemon = try await Daemon()
     let (reached, proceed) = (Gate(), Gate())
@@ -80,7 +75,7 @@ import Testing
     launch.environment["TERM"] = "xterm"
     let waiting = try ChildProcess(launch)
     try await reached.wait()
-    // The bar is drawn when the job has been asked for: who has had no answer yet does not come back.
+    // The bar is drawn after the first response: a client without any response would not reconnect.
     try await waiting.waitForErrors("%")
     try await daemon.restart()
     try await daemon.restart(by: SIGKILL)
@@ -90,7 +85,7 @@ import Testing
     #expect(try await daemon.job(id).state == "completed")
   }
 
-  @Test("events tell every change in order; --since and ids choose, --follow goes on")
+  @Test("events prints every change in order; --since and ids select events, --follow continues")
   func events() async throws {
     let daemon = try await Daemon()
     let server = try LoopbackServer(files: ["/a": .file(size: 10)])

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Writes the body of one upload, in however many requests it comes, into a file, and answers `201` when all of it is there.
+/// Writes the body of one upload, in one or more requests, to a file, and responds with `201` when it is complete.
 final class FileKeeper: ChannelInboundHandler {
   typealias InboundIn = HTTPRequestPart
   typealias OutboundOut = HTTPResponsePart

@@ -7,18 +7,18 @@ import NIOHTTPTypesHTTP1
 import NIOPosix
 import NIOResumableUpload
 
-/// `NIOResumableUpload` of swift-nio-extras on 127.0.0.1: a server of resumable uploads that somebody else wrote, of the
-/// interop versions 3, 5 and 6. What is put under a path is kept in a directory under the path's last component.
+/// `NIOResumableUpload` of swift-nio-extras on 127.0.0.1: an independent server of resumable uploads with the interop
+/// versions 3, 5 and 6. An upload is stored in a directory under the last component of its path.
 public final class ResumableServer: Sendable {
   public let port: Int
   private let channel: any Channel
   private let group: MultiThreadedEventLoopGroup
   private let counter: NIOLockedValueBox<Int64>
 
-  /// - Parameter directory: where files are kept; must be there.
+  /// - Parameter directory: the existing directory for the files.
   public init(keepingIn directory: String) async throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    // Its URLs hold the port, which is known only when it listens.
+    // Its URLs contain the port, which is known only when it listens.
     let context = NIOLockedValueBox<HTTPResumableUploadContext?>(nil)
     let counter = NIOLockedValueBox<Int64>(0)
     let channel = try await ServerBootstrap(group: group)
@@ -48,7 +48,7 @@ public final class ResumableServer: Sendable {
   /// The URL of a path, which begins with `/`.
   public func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// Bytes that came over all connections, heads of requests included.
+  /// The number of bytes from all connections, including heads of requests.
   public var bytesReceived: Int64 { counter.withLockedValue { $0 } }
 
   public func stop() async throws {
@@ -57,7 +57,7 @@ public final class ResumableServer: Sendable {
   }
 }
 
-/// Counts what comes from the network.
+/// Counts received bytes.
 private final class ByteCounter: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

@@ -1,12 +1,13 @@
 import Foundation
 import Testing
 import TransferAPI
+import WireValues
 
 @testable import Store
 
-/// From claim to settlement.
+/// An attempt from its claim to its end.
 @Suite struct AttemptTests {
-  @Test("a claim begins an attempt and grows the fence")
+  @Test("a claim starts an attempt and increments the fence")
   func claim() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -26,7 +27,7 @@ import TransferAPI
     #expect(attempts.map(\.endedAt) == [Fixture.at(2), nil])
   }
 
-  @Test("what cannot be claimed is left out", arguments: JobState.allCases)
+  @Test("jobs that cannot be claimed are left out", arguments: JobState.allCases)
   func claimable(state: JobState) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state)
@@ -35,7 +36,7 @@ import TransferAPI
     #expect(claimed.map(\.job.id) == (state == .queued || state == .retrying ? [id, other] : [other]))
   }
 
-  @Test("two who claim the same job at once: one gets it")
+  @Test("of two simultaneous claims of a job one succeeds")
   func race() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -46,7 +47,7 @@ import TransferAPI
     #expect(won == 1)
   }
 
-  @Test("a late writer with an old fence loses politely")
+  @Test("a late writer with an old fence changes nothing")
   func fence() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -61,7 +62,7 @@ import TransferAPI
     #expect(try await fixture.settle(new, .complete) == false)
   }
 
-  @Test("a checkpoint keeps bytes, ledger, name and the file about to be renamed")
+  @Test("a checkpoint stores bytes, resume data, name and the file about to be renamed")
   func checkpoint() async throws {
     let fixture = try Fixture()
     var spec = Fixture.spec(1)
@@ -92,7 +93,7 @@ import TransferAPI
     #expect(fixture.events.count == 2)
   }
 
-  @Test("a name from the response that another job has is refused, and the checkpoint with it")
+  @Test("a checkpoint with another job's destination is refused")
   func nameTaken() async throws {
     let fixture = try Fixture()
     let holder = try await fixture.add(Fixture.spec(1))
@@ -107,7 +108,7 @@ import TransferAPI
     #expect(try await fixture.record(record.job.id) == record)
   }
 
-  @Test("completed: all bytes, no ledger, no error")
+  @Test("a completed job has all bytes, no resume data and no error")
   func complete() async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: .retrying)
@@ -122,7 +123,7 @@ import TransferAPI
     #expect(stored.resumeData == nil && stored.finishing == nil && stored.job.error == nil)
   }
 
-  @Test("postponed: error, time and ledger are kept; progress counts the tries anew")
+  @Test("a postponed job keeps error, time and resume data; progress resets the attempts")
   func postpone() async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: .retrying)
@@ -141,7 +142,7 @@ import TransferAPI
     #expect(record.job.bytesDone == 10 && record.job.bytesTotal == 100 && record.job.finishedAt == nil)
   }
 
-  @Test("a try that waited for room on the disk is given back, and is no crash")
+  @Test("an attempt that failed with a full disk does not count, not even as a crash")
   func uncounted() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -153,7 +154,7 @@ import TransferAPI
     }
   }
 
-  @Test("a crash gives the try back and is counted, until an attempt ends otherwise")
+  @Test("a crash counts as a crash instead of an attempt, until an attempt ends normally")
   func crashes() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -174,7 +175,7 @@ import TransferAPI
     #expect(try await fixture.record(id).crashes == 0)
   }
 
-  @Test("an attempt's row tells how it went")
+  @Test("an attempt's row describes its course")
   func attemptRow() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -202,7 +203,55 @@ import TransferAPI
           timings: end.timings, error: Fixture.failure))
   }
 
-  @Test("at most the 100 newest attempts are told, newest last")
+  @Test("an attempt under way is the last one of its job; its row is written when it ends, also after a restart")
+  func underWay() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.job(1, in: .retrying)
+    let record = try await fixture.claim(id, at: 70)
+    func rows(_ store: Store) async throws -> [Int] {
+      try await store.read { db in try Int.fetchAll(db, sql: "SELECT number FROM attempt WHERE job = \(id)") }
+    }
+    #expect(try await rows(fixture.store) == [1])
+    #expect(try await fixture.store.detail(id)?.attempts.last == Attempt(number: 2, startedAt: Fixture.at(70)))
+    await fixture.store.close()
+    let store = try Store(directory: fixture.directory, now: Fixture.at(100)) { _ in }
+    #expect(try await store.detail(id)?.attempts.last == Attempt(number: 2, startedAt: Fixture.at(70)))
+    var settlement = Settlement(id: id, fence: record.fence, event: .requeue, bytesDone: 0, bytesTotal: nil)
+    settlement.attempt.outcome = .interrupted
+    settlement.attempt.isEndUnknown = true
+    settlement.crashed = true
+    #expect(try await store.settle(settlement, at: Fixture.at(101)))
+    #expect(try await rows(store) == [1, 2])
+    let last = try #require(try await store.detail(id)?.attempts.last)
+    #expect(last == Attempt(number: 2, startedAt: Fixture.at(70), outcome: .interrupted))
+    await store.close()
+  }
+
+  @Test("a group of checkpoints is stored together; each has its own fence, and a name that is taken refuses all")
+  func checkpoints() async throws {
+    let fixture = try Fixture()
+    let first = try await fixture.claim(fixture.add(Fixture.spec(1)))
+    let second = try await fixture.claim(fixture.add(Fixture.spec(2)))
+    let third = try await fixture.add(Fixture.spec(3))
+    func checkpoint(_ record: JobRecord, fence: Int64? = nil, name: String? = nil) -> Checkpoint {
+      Checkpoint(
+        id: record.job.id, fence: fence ?? record.fence, bytesDone: 5, bytesTotal: 5, destination: name,
+        finishing: FileIdentity(device: 1, inode: 2))
+    }
+    let stored = try await fixture.store.checkpoint(
+      [checkpoint(first), checkpoint(second, fence: 0), checkpoint(second)], at: Fixture.at(2))
+    #expect(stored == [true, false, true])
+    #expect(try await fixture.record(first.job.id).finishing == FileIdentity(device: 1, inode: 2))
+    #expect(try await fixture.record(second.job.id).job.bytesDone == 5)
+    await #expect(throws: StoreError.destinationTaken(path: "/downloads/3", by: third)) {
+      _ = try await fixture.store.checkpoint(
+        [checkpoint(first, name: "/downloads/new"), checkpoint(second, name: "/downloads/3")], at: Fixture.at(3))
+    }
+    #expect(try await fixture.record(first.job.id).job.destination == "/downloads/1")
+    #expect(try await fixture.store.checkpoint([], at: Fixture.at(4)) == [])
+  }
+
+  @Test("at most the 100 newest attempts are listed, the newest last")
   func newestAttempts() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -211,7 +260,7 @@ import TransferAPI
     #expect(attempts.map(\.number) == Array(4...103))
   }
 
-  @Test("retry counts anew and keeps the bytes of a failed job; a cancelled one has none")
+  @Test("retry resets the attempts and keeps the bytes of a failed job; a cancelled one has none")
   func retry() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -231,7 +280,7 @@ import TransferAPI
     #expect(try await fixture.record(id).job.state == .queued)
   }
 
-  @Test("retry of a job whose destination is taken meanwhile is refused")
+  @Test("retry is refused if another job has the destination meanwhile")
   func retryTaken() async throws {
     let fixture = try Fixture()
     let old = try await fixture.job(1, in: .failed)

@@ -10,7 +10,7 @@ import TransferAPI
     try await fixture.store.records(ids).map(\.crashMarks)
   }
 
-  /// Running jobs that the daemon crashed with so many times; each is running again.
+  /// Running jobs, each with the given number of crashes before this attempt.
   private func running(_ fixture: Fixture, _ count: Int, marks: Int) async throws -> [JobRecord] {
     var ids: [JobID] = []
     for number in 0..<count { ids.append(try await fixture.add(Fixture.spec(number))) }
@@ -23,7 +23,7 @@ import TransferAPI
     return records
   }
 
-  @Test("a crash counts once against each job that was running, however often it is told, also after a power cut")
+  @Test("a crash counts once against each running job, even if it is reported again or after a power cut")
   func counted() async throws {
     let directory = Fixture.temporaryDirectory()
     var ids: [JobID] = []
@@ -35,7 +35,7 @@ import TransferAPI
       #expect(try await fixture.store.countCrash(ofRun: "a") == CountedCrash(run: "a", jobs: 2))
       #expect(try await marks(fixture, ids) == [1, 0, 1, 0, 0, 0])
       #expect(try await fixture.store.countCrash(ofRun: "a") == CountedCrash(run: "a", jobs: 2))
-      // What a power cut would leave.
+      // The state after a power cut.
       for suffix in ["", "-wal"] {
         try FileManager.default.copyItem(atPath: fixture.file + suffix, toPath: fixture.file + ".copy" + suffix)
       }
@@ -57,7 +57,7 @@ import TransferAPI
     }
   }
 
-  @Test("an abrupt end without a mark counts none, and a marked one is not among the crashes")
+  @Test("a kill without a mark adds no mark, and a marked end is not counted as a crash")
   func apart() async throws {
     let fixture = try Fixture()
     let record = try await running(fixture, 1, marks: 0)[0]
@@ -75,7 +75,7 @@ import TransferAPI
   }
 
   @Test(
-    "an attempt that ends by itself forgets the marks; one that was cut off or stopped does not",
+    "an attempt that ends normally clears the marks; one that was killed or stopped does not",
     arguments: [
       (JobEvent.complete, 0), (.fail, 0), (.postpone, 0), (.pause, 0), (.cancel, 0), (.requeue, 2),
     ])
@@ -97,7 +97,7 @@ import TransferAPI
     }
   }
 
-  @Test("a retry by a person forgets them, whatever the job waits for; pause and resume do not")
+  @Test("an explicit retry clears the marks in every waiting state; pause and resume do not")
   func retry() async throws {
     let fixture = try Fixture()
     let records = try await running(fixture, 3, marks: 2)
@@ -117,7 +117,7 @@ import TransferAPI
     #expect(try await fixture.store.hasJobsToRunAlone() == false)
   }
 
-  @Test("from the second mark on a job is no ordinary candidate: it runs alone")
+  @Test("from the second mark on a job is no ordinary candidate and runs alone")
   func candidates() async throws {
     let fixture = try Fixture()
     func ordinary() async throws -> [JobID] {
@@ -153,12 +153,12 @@ import TransferAPI
     #expect(try await fixture.store.hasJobsToRunAlone())
     _ = await fixture.store.transition([ids[1]], .pause, at: Fixture.at(3))
     #expect(try await alone() == [ids[0]])
-    // A claimed one knows that it runs alone.
+    // A claimed record says that it runs alone.
     #expect(try await fixture.claim(ids[0]).runsAlone)
     #expect(try await !fixture.claim(other).runsAlone)
   }
 
-  @Test("the clock knows them, too")
+  @Test("such jobs also set the wake time")
   func times() async throws {
     let fixture = try Fixture()
     let records = try await running(fixture, 2, marks: 2)

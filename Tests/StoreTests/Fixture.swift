@@ -5,16 +5,16 @@ import TransferAPI
 
 @testable import Store
 
-/// A store in a directory of its own, which goes with it, and the events it has told.
+/// A store in its own temporary directory, and the events it has published.
 final class Fixture: Sendable {
   let directory: String
   let store: Store
-  private let told: EventLog
+  private let log: EventLog
 
-  /// The daemon's uid, and whose jobs these are where a test says nothing else.
+  /// The daemon's uid, which is also the default owner of jobs.
   static let owner = geteuid()
 
-  /// Whole seconds, so that what comes back from the database is equal.
+  /// A time in whole seconds, so that it is unchanged by the database.
   static let epoch = Date(timeIntervalSince1970: 1_800_000_000)
 
   convenience init() throws { try self.init(directory: Self.temporaryDirectory()) }
@@ -22,15 +22,15 @@ final class Fixture: Sendable {
   init(directory: String) throws {
     self.directory = directory
     let log = EventLog()
-    told = log
+    self.log = log
     store = try Store(directory: directory, now: Self.epoch) { events in log.append(events) }
   }
 
   deinit { try? FileManager.default.removeItem(atPath: directory) }
 
-  /// What `onEvents` got, call by call.
-  var groups: [[Event]] { told.groups }
-  var events: [Event] { told.groups.flatMap(\.self) }
+  /// The events of each call of `onEvents`.
+  var groups: [[Event]] { log.groups }
+  var events: [Event] { log.groups.flatMap(\.self) }
   var file: String { directory + "/transferd.db" }
 
   static func temporaryDirectory() -> String {
@@ -41,7 +41,7 @@ final class Fixture: Sendable {
 
   static func at(_ seconds: Double) -> Date { epoch.addingTimeInterval(seconds) }
 
-  /// A download; `n` makes it different from others.
+  /// A download; `n` makes it unique.
   static func spec(_ n: Int, origin: String = "https://example.org:443") -> JobSpec {
     JobSpec(owner: owner, url: "https://example.org/\(n)", origin: origin, destination: "/downloads/\(n)")
   }
@@ -62,7 +62,7 @@ final class Fixture: Sendable {
     return record
   }
 
-  /// Settles the running attempt of `record`.
+  /// Ends the running attempt of `record`.
   @discardableResult
   func settle(
     _ record: JobRecord, _ event: JobEvent, at seconds: Double = 2,
@@ -74,7 +74,7 @@ final class Fixture: Sendable {
     return try await store.settle(settlement, at: Self.at(seconds))
   }
 
-  /// A new job that was brought into `state` by verbs alone.
+  /// A new job, brought into `state` by requests and attempts.
   func job(_ n: Int, in state: JobState, batch: String? = nil) async throws -> JobID {
     var spec = Self.spec(n)
     spec.batch = batch
@@ -97,7 +97,7 @@ final class Fixture: Sendable {
 
   static let failure = JobFailure(code: .http(503), message: "busy", httpStatus: 503, transient: true)
 
-  /// What a real count says, for all jobs and for each batch.
+  /// Counts the rows of all jobs and of each batch.
   func countedByHand() async throws -> [String: StateCounts] {
     try await store.read { db in
       var counts: [String: StateCounts] = ["": StateCounts()]

@@ -4,10 +4,10 @@ import TransferAPI
 
 @testable import Store
 
-/// The network is back.
+/// The retries that become due when the network returns.
 @Suite struct NetworkRetryTests {
   @Test(
-    "retries that waited for the network are due; what a server or a disk asked for waits on",
+    "retries that waited for the network become due; delays for a server or a disk stay",
     arguments: [
       (JobFailure.Code.connect, true), (.dns, true), (.timeout, true), (.stalled, true), (.http(503), false),
       (.diskFull, false), (.truncated, false),
@@ -20,17 +20,17 @@ import TransferAPI
       settlement.retryDelay = .seconds(3598)
       settlement.failure = JobFailure(code: code, message: "no", transient: true)
     }
-    let told = fixture.events.count
+    let count = fixture.events.count
     #expect(try await fixture.store.hastenNetworkRetries(at: Fixture.at(10)) == (isHastened ? 1 : 0))
     #expect(try await fixture.record(id).job.retryAt == Fixture.at(isHastened ? 10 : 3600))
-    #expect(fixture.events.count == told)
+    #expect(fixture.events.count == count)
     let due = try await fixture.store.candidates(now: Fixture.at(10), excludingOrigins: [], limit: 10)
     #expect(due.map(\.id) == (isHastened ? [id] : []))
-    // Once is enough.
+    // A second call changes nothing.
     #expect(try await fixture.store.hastenNetworkRetries(at: Fixture.at(11)) == 0)
   }
 
-  @Test("jobs in other states are left as they are", arguments: JobState.allCases)
+  @Test("jobs in other states are unchanged", arguments: JobState.allCases)
   func others(_ state: JobState) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state)

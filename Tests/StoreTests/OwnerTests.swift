@@ -4,7 +4,7 @@ import TransferAPI
 
 @testable import Store
 
-/// What one user sees and changes of the jobs of another.
+/// The separation of the jobs of different users.
 @Suite struct OwnerTests {
   static let alice: UInt32 = 1001
   static let bob: UInt32 = 1002
@@ -19,7 +19,7 @@ import TransferAPI
     return spec
   }
 
-  /// Alice's jobs 1 and 2, Bob's 3 and 4; the first of each is of a batch `b`.
+  /// Alice has jobs 1 and 2, Bob 3 and 4; the first of each is in a batch `b`.
   private func four() async throws -> Fixture {
     let fixture = try Fixture()
     for (n, owner) in [(1, Self.alice), (2, Self.alice), (3, Self.bob), (4, Self.bob)] {
@@ -28,7 +28,7 @@ import TransferAPI
     return fixture
   }
 
-  @Test("a query reaches the jobs of its scope, and no other exists for it")
+  @Test("a query reaches only the jobs of its scope")
   func queries() async throws {
     let fixture = try await four()
     let store = fixture.store
@@ -66,7 +66,7 @@ import TransferAPI
     #expect(try await store.lastEvent(in: .owner(7)) == 0)
   }
 
-  @Test("a change out of scope is refused as if the job did not exist, and leaves no trace")
+  @Test("a change out of scope is refused as if the job did not exist, and changes nothing")
   func changes() async throws {
     let fixture = try await four()
     let store = fixture.store
@@ -87,7 +87,7 @@ import TransferAPI
     #expect(await store.remove([3], in: .everything, at: Fixture.at(1))[0].failure == nil)
   }
 
-  @Test("a key is unique for its owner")
+  @Test("a key is unique per owner")
   func keys() async throws {
     let fixture = try Fixture()
     let specs = [
@@ -95,12 +95,12 @@ import TransferAPI
     ]
     let results = await fixture.store.submit(specs, at: Fixture.epoch).compactMap { try? $0.get() }
     #expect(results.map(\.id) == [1, 2, 2] && results.map(\.existing) == [false, false, true])
-    #expect(try await fixture.store.job(key: "k", owner: Self.alice)?.job.id == 1)
-    #expect(try await fixture.store.job(key: "k", owner: Self.bob)?.job.id == 2)
-    #expect(try await fixture.store.job(key: "k", owner: 7) == nil)
+    #expect(try await fixture.store.jobs(keys: ["k"], owner: Self.alice)["k"]?.job.id == 1)
+    #expect(try await fixture.store.jobs(keys: ["k"], owner: Self.bob)["k"]?.job.id == 2)
+    #expect(try await fixture.store.jobs(keys: ["k"], owner: 7)["k"] == nil)
   }
 
-  @Test("a batch's name is unique for its owner, and so are its counts and sums")
+  @Test("a batch's name, counts and sums are separate per owner")
   func batches() async throws {
     let fixture = try await four()
     let store = fixture.store
@@ -119,7 +119,7 @@ import TransferAPI
     #expect(try await store.counts(in: Self.bobs).total == 2)
   }
 
-  @Test("a batch's name means the caller's own, else the only one; several are an error that says what to do")
+  @Test("a batch's name means the caller's own batch, else the only one; several are an error with advice")
   func names() async throws {
     let fixture = try await four()
     let store = fixture.store
@@ -135,7 +135,7 @@ import TransferAPI
       try await owner("b", for: 0, in: .everything)
     }
     #expect(several?.description.contains("owner=UID") == true)
-    // What is another's is refused in the same words as what nobody has.
+    // Another user's batch is refused with the same message as an unknown one.
     let foreign = await #expect(throws: StoreError.noSuchBatch("only")) {
       try await owner("only", for: Self.alice, in: Self.alices)
     }
@@ -143,7 +143,7 @@ import TransferAPI
     await #expect(throws: StoreError.noSuchBatch("none")) { try await owner("none", for: 0, in: .everything) }
   }
 
-  @Test("a destination that another user's job holds is in use, and no more is said")
+  @Test("a destination of another user's job is reported as in use, without details")
   func destinations() async throws {
     let fixture = try Fixture()
     let store = fixture.store
@@ -155,14 +155,14 @@ import TransferAPI
     let shown = StoreError.destinationTaken(path: path, by: 1)
     #expect(await store.submit([spec(1, of: Self.alice)], in: Self.alices, at: Fixture.epoch) == [.failure(shown)])
     #expect(await store.submit([spec(1, of: 0)], in: .everything, at: Fixture.epoch) == [.failure(shown)])
-    // A batch that was refused with its job is not made.
+    // A batch is not created if its job is refused.
     _ = await store.submit([spec(1, of: Self.bob, batch: "x")], in: Self.bobs, at: Fixture.epoch)
     #expect(try await store.batches(in: .everything).isEmpty)
-    // By a retry.
+    // The same for a retry.
     _ = await store.transition([1], .cancel, at: Fixture.at(1))
     try await fixture.add(spec(1, of: Self.bob))
     #expect(await store.transition([1], .retry, in: Self.alices, at: Fixture.at(2)) == [.failure(hidden)])
-    // By a name that came with the response.
+    // The same for a name from the response.
     var unnamed = spec(9, of: Self.alice)
     unnamed.destination = "/downloads/"
     let record = try await fixture.claim(try await fixture.add(unnamed))
@@ -173,7 +173,7 @@ import TransferAPI
     }
   }
 
-  @Test("an upload waits for another user's to the same URL without hearing its number")
+  @Test("an upload waits for another user's upload to the same URL without learning its id")
   func line() async throws {
     let fixture = try Fixture()
     let store = fixture.store
@@ -182,30 +182,30 @@ import TransferAPI
     }
     try await fixture.add(upload(Self.alice))
     let second = try await store.submit([upload(Self.bob)], in: Self.bobs, at: Fixture.epoch)[0].get()
-    #expect(second.follows == 1 && second.followsOwner == Self.alice)
-    #expect(try await store.detail(second.id, in: Self.bobs)?.record.follows == nil)
-    #expect(try await store.detail(second.id, in: .everything)?.record.follows == 1)
+    #expect(second.blockedBy == 1 && second.blockerOwner == Self.alice)
+    #expect(try await store.detail(second.id, in: Self.bobs)?.record.blockedBy == nil)
+    #expect(try await store.detail(second.id, in: .everything)?.record.blockedBy == 1)
     // It is not claimed all the same.
     #expect(try await store.claim([second.id], at: Fixture.at(1)).isEmpty)
   }
 
-  @Test("the history of a removed job is its owner's, what is told after the removal included")
+  @Test("the history of a removed job belongs to its owner, including later events")
   func history() async throws {
     let fixture = try Fixture()
     let store = fixture.store
     var upload = JobSpec(owner: Self.alice, uploading: "/a", to: "https://h/a", origin: "https://h:443")
-    upload.upload.onSuccess = .delete
+    upload.options.upload.onSuccess = .delete
     let id = try await fixture.add(upload)
     try await fixture.settle(try await fixture.claim(id), .complete) { settlement in
-      settlement.aftermath.fileAction = PendingFileAction(
-        job: id, owner: Self.alice, path: "/a", action: .delete, stamp: AftermathTests.stamp)
-      settlement.aftermath.wantsHook = true
+      settlement.followUp.fileAction = PendingFileAction(
+        job: id, owner: Self.alice, path: "/a", action: .delete, stamp: FollowUpTests.stamp)
+      settlement.followUp.wantsHook = true
     }
     let other = try await fixture.add(
       JobSpec(owner: Self.alice, uploading: "/b", to: "https://h/b", origin: "https://h:443"))
     let record = try await fixture.claim(other)
     _ = try await store.checkpoint(
-      Checkpoint(id: other, fence: record.fence, bytesDone: 1, bytesTotal: 9, resumeData: AftermathTests.ledger),
+      Checkpoint(id: other, fence: record.fence, bytesDone: 1, bytesTotal: 9, resumeData: FollowUpTests.ledger),
       at: Fixture.at(1))
     try await fixture.settle(record, .pause)
     for job in [id, other] { #expect(await store.remove([job], at: Fixture.at(2))[0].failure == nil) }
@@ -214,7 +214,7 @@ import TransferAPI
     try await store.record([.init(job: id, end: .done, message: "deleted")], at: Fixture.at(3))
     let hook = try #require(try await store.pendingHooks(after: 0, limit: 9).first)
     try await store.settle(hook, reason: "hook", at: Fixture.at(4))
-    let abandonment = try #require(try await store.dueAbandonments(now: Fixture.at(9), limit: 9).first)
+    let abandonment = try #require(try await store.dueRemoteCleanups(now: Fixture.at(9), limit: 9).first)
     #expect(abandonment.spec.owner == Self.alice)
     try await store.settle(abandonment, reason: "taken back", at: Fixture.at(5))
     let reasons = try await store.events(since: 0, limit: 99, in: Self.alices).suffix(3).map(\.reason)

@@ -8,7 +8,7 @@ import TransferAPI
 @Suite struct PruneTests {
   private let limit = Fixture.at(1000)
 
-  /// All steps; what they deleted.
+  /// Runs all steps and returns the number of deleted rows.
   private func prune(_ store: Store, olderThan limit: Date) async throws -> Int {
     var progress = PruneProgress()
     while !progress.isDone { progress = try await store.prune(progress, olderThan: limit) }
@@ -19,7 +19,7 @@ import TransferAPI
     try await store.detail(id)?.attempts.map(\.number) ?? []
   }
 
-  @Test("events and tries of a job that has ended go; those of others stay", arguments: JobState.allCases)
+  @Test("events and attempts of ended jobs are deleted, those of other jobs are kept", arguments: JobState.allCases)
   func states(_ state: JobState) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state)
@@ -30,11 +30,11 @@ import TransferAPI
     #expect(left == (state.isFinal ? [] : before))
     #expect(try await attempts(fixture.store, id) == (state.isFinal ? [] : tries))
     #expect(deleted == (state.isFinal ? before.count + tries.count : 0))
-    // The job itself is no history.
+    // The job itself is kept.
     #expect(try await fixture.record(id).job.state == state)
   }
 
-  @Test("what is younger stays, also of a job that has ended; a removed job's old events go")
+  @Test("younger history of ended jobs is kept; old events of removed jobs are deleted")
   func age() async throws {
     let fixture = try Fixture()
     let old = try await fixture.job(1, in: .completed)
@@ -51,14 +51,14 @@ import TransferAPI
     #expect(try await attempts(fixture.store, old).isEmpty)
   }
 
-  @Test("numbers never go back, and reading from a number that is gone goes on with what is there")
+  @Test("event numbers never go back, and reading after a deleted number continues with the next event")
   func numbers() async throws {
     let fixture = try Fixture()
     _ = try await fixture.job(1, in: .completed)
     let last = try await fixture.store.lastEvent()
     _ = try await prune(fixture.store, olderThan: limit)
     #expect(try await fixture.store.events(since: 0, limit: 10).isEmpty)
-    // Once asked of the rows, which were gone: a watcher that began there heard everything again.
+    // Regression: the number was read from the deleted rows, so a watcher got all events again.
     #expect(try await fixture.store.lastEvent() == last)
     await fixture.store.close()
     let again = try Store(directory: fixture.directory, now: Fixture.epoch) { _ in }
@@ -70,7 +70,7 @@ import TransferAPI
     #expect(try await again.lastEvent() == last + 1)
   }
 
-  @Test("of a job that has not ended the newest hundred tries stay, however old")
+  @Test("an unfinished job keeps its newest hundred attempts, however old")
   func longLived() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
@@ -85,10 +85,10 @@ import TransferAPI
     #expect(count == 100)
   }
 
-  @Test("a long history goes in small steps, between which others write")
+  @Test("a long history is deleted in small steps, and other writes run between them")
   func steps() async throws {
     let fixture = try Fixture()
-    // Events of unfinished jobs stand between: they must not stop it.
+    // Events of unfinished jobs lie between them and must not stop the deletion.
     for round in 0..<4 {
       let ids = await fixture.store.submit((0..<400).map { Fixture.spec(round * 400 + $0) }, at: Fixture.epoch)
         .compactMap { try? $0.get().id }

@@ -6,7 +6,7 @@ import TransferAPI
 @testable import Store
 
 @Suite struct ReadTests {
-  /// Twelve jobs: ids 1…12, every third of batch `b`, every even one paused.
+  /// Twelve jobs with ids 1…12, every third in batch `b`, every even one paused.
   func twelve() async throws -> Fixture {
     let fixture = try Fixture()
     let specs = (1...12).map { n -> JobSpec in
@@ -19,10 +19,10 @@ import TransferAPI
     return fixture
   }
 
-  @Test("pages follow one another without a gap")
+  @Test("pages have no gap between them")
   func pages() async throws {
     let fixture = try await twelve()
-    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
     let store = fixture.store
     #expect(try await store.jobs(limit: 5).map(\.job.id) == [1, 2, 3, 4, 5])
     #expect(try await store.jobs(after: 10, limit: 5).map(\.job.id) == [11, 12])
@@ -33,7 +33,7 @@ import TransferAPI
   }
 
   @Test(
-    "a selector's ids",
+    "each selector has the expected ids",
     arguments: [
       (JobSelection.ids([7, 99, 2, 7, 1]), [1, 2, 7] as [JobID]),
       (.batch(BatchID(owner: Fixture.owner, name: "b")), [3, 6, 9, 12]),
@@ -42,7 +42,7 @@ import TransferAPI
     ])
   func selectors(selection: JobSelection, expected: [JobID]) async throws {
     let fixture = try await twelve()
-    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
     let store = fixture.store
     #expect(try await store.ids(matching: selection, limit: 100, in: .everything) == expected)
     #expect(try await store.ids(matching: selection, limit: 2, in: .everything) == Array(expected.prefix(2)))
@@ -50,10 +50,10 @@ import TransferAPI
       try await store.ids(matching: selection, after: 2, limit: 100, in: .everything) == expected.filter { $0 > 2 })
   }
 
-  @Test("records come in the order asked for, without those that are gone")
+  @Test("records come in the requested order, without removed ones")
   func records() async throws {
     let fixture = try await twelve()
-    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
     let store = fixture.store
     #expect(try await store.records([5, 99, 1]).map(\.job.id) == [5, 1])
     #expect(try await store.job(99) == nil)
@@ -62,7 +62,7 @@ import TransferAPI
     #expect(try await store.running().map(\.job.id) == [1, 3])
   }
 
-  @Test("a batch tells its counts, bytes, and failures by code")
+  @Test("a batch has its counts, bytes, and failures by code")
   func batch() async throws {
     let fixture = try Fixture()
     let store = fixture.store
@@ -82,7 +82,7 @@ import TransferAPI
     #expect(try await store.counts().failed == 3)
   }
 
-  @Test("sizes that servers make up cannot break a batch")
+  @Test("invented sizes cannot break the sums of a batch")
   func absurdSizes() async throws {
     let fixture = try Fixture()
     for n in 1...3 {
@@ -93,10 +93,10 @@ import TransferAPI
     #expect(try await fixture.store.batch("b")?.bytesTotal == .max)
   }
 
-  @Test("events are told from a number on, of some jobs or all")
+  @Test("events are listed after a number, for some jobs or all")
   func events() async throws {
     let fixture = try await twelve()
-    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
     let store = fixture.store
     #expect(try await store.lastEvent() == 12)
     #expect(try await store.events(since: 9, limit: 2).map(\.seq) == [10, 11])
@@ -111,17 +111,17 @@ import TransferAPI
     #expect(try await Fixture().store.lastEvent() == 0)
   }
 
-  @Test("the history can not be changed")
+  @Test("the history cannot be changed")
   func history() async throws {
     let fixture = try await twelve()
-    defer { withExtendedLifetime(fixture) {} }  // its directory goes with it
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
     let store = fixture.store
     await #expect(throws: StoreError.self) {
-      try await store.queue.run { transaction in try transaction.run("UPDATE event SET at = 0", []) }
+      try await store.queue.run { transaction in try transaction.run("UPDATE event SET at = 0") }
     }
   }
 
-  @Test("an origin in trouble is remembered until it is well")
+  @Test("an origin's block is stored until it is cleared")
   func origins() async throws {
     let fixture = try await twelve()
     let store = fixture.store
@@ -140,7 +140,7 @@ import TransferAPI
     #expect(try await store.origins().map(\.name) == ["https://a:443"])
   }
 
-  @Test("a row that cannot be read is an error that names it, not a gap")
+  @Test("an unreadable row is an error that names the job")
   func unreadable() async throws {
     let fixture = try await twelve()
     try await fixture.store.pool.write { db in

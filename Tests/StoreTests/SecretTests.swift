@@ -5,9 +5,9 @@ import TransferAPI
 
 @testable import Store
 
-/// Secrets stand where they can be erased, and are.
+/// Secrets are stored where they can be erased, and are erased.
 @Suite(.timeLimit(.minutes(5))) struct SecretTests {
-  /// Every file of the directory in which these bytes stand.
+  /// The files of the directory that contain the text.
   private static func files(_ directory: String, holding text: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: directory).filter { name in
       let data = try Data(contentsOf: URL(fileURLWithPath: directory + "/" + name))
@@ -15,7 +15,7 @@ import TransferAPI
     }.sorted()
   }
 
-  /// Waits until no file holds any of the texts: the WAL is emptied after the callers were answered.
+  /// Waits until no file contains any of the texts: the WAL is truncated after the callers have continued.
   private static func expectGone(_ texts: [String], from directory: String) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     var found = texts
@@ -27,7 +27,7 @@ import TransferAPI
     Issue.record("still there: \(found.prefix(5)), \(found.count) of \(texts.count)")
   }
 
-  /// Another program that reads, as a backup does.
+  /// Another program that reads the database, like a backup.
   private static func reader(_ path: String) throws -> DatabaseQueue {
     var configuration = Configuration()
     configuration.allowsUnsafeTransactions = true
@@ -38,21 +38,24 @@ import TransferAPI
     var spec = JobSpec(
       owner: 1000, uploading: "/a/\(n)", to: "https://example.org/\(n)?token=querysecret\(n)x&plain=1",
       origin: "https://example.org:443", credentials: .init(username: "namesecret\(n)x", password: "wordsecret\(n)x"))
-    spec.headers = ["Authorization": "Bearer headsecret\(n)x", "X-Plain": "plain"]
-    spec.upload.uploadProtocol = .form
-    spec.upload.form = [
+    spec.options.headers = ["Authorization": "Bearer headsecret\(n)x", "X-Plain": "plain"]
+    spec.options.upload.uploadProtocol = .form
+    spec.options.upload.form = [
       FormField(name: "file", value: .file), FormField(name: "api_token", value: .text("formsecret\(n)x")),
       FormField(name: "title", value: .text("plain")),
     ]
-    spec.upload.collection = "https://example.org/?token=collsecret\(n)x"
+    spec.options.upload.collection = "https://example.org/?token=collsecret\(n)x"
+    spec.options.upload.endpoint = "https://me:endsecret\(n)x@s3.test/"
     return spec
   }
 
   private static func secrets(_ n: Int) -> [String] {
-    ["querysecret", "namesecret", "wordsecret", "headsecret", "formsecret", "collsecret"].map { "\($0)\(n)x" }
+    ["querysecret", "namesecret", "wordsecret", "headsecret", "formsecret", "collsecret", "endsecret"].map {
+      "\($0)\(n)x"
+    }
   }
 
-  @Test("a job comes back whole, and its row holds none of its secrets")
+  @Test("a job is read with its secrets, and its row contains none of them")
   func roundTrip() async throws {
     let fixture = try Fixture()
     let spec = Self.upload(1)
@@ -67,11 +70,11 @@ import TransferAPI
     #expect(row.contains("plain"))
   }
 
-  @Test("a job without secrets has no row among them")
+  @Test("a job without secrets has no row in their table")
   func none() async throws {
     let fixture = try Fixture()
     var spec = Fixture.spec(1)
-    spec.headers = ["X-Plain": "1"]
+    spec.options.headers = ["X-Plain": "1"]
     try await fixture.add(spec)
     var other = Fixture.spec(2)
     other.source += "?page=2"
@@ -80,14 +83,14 @@ import TransferAPI
     #expect(rows == 0)
   }
 
-  @Test("what was removed is in no file, while the store is open")
+  @Test("secrets of removed jobs are in no file while the store is open")
   func removed() async throws {
     let fixture = try Fixture()
     let ids = try await fixture.store.submit((1...40).map(Self.upload), at: Fixture.epoch).map { try $0.get().id }
     #expect(try !Self.files(fixture.directory, holding: "wordsecret7x").isEmpty)
     for result in await fixture.store.remove(Array(ids.prefix(20)), at: Fixture.at(1)) { try result.get() }
     try await Self.expectGone((1...20).flatMap(Self.secrets), from: fixture.directory)
-    // The others, some of them in the same rows, are what they were.
+    // The other secrets are unchanged.
     for n in 21...40 { #expect(try await fixture.record(ids[n - 1]).spec == Self.upload(n)) }
     for result in await fixture.store.remove(Array(ids.suffix(20)), at: Fixture.at(2)) { try result.get() }
     try await Self.expectGone((21...40).flatMap(Self.secrets), from: fixture.directory)
@@ -95,7 +98,7 @@ import TransferAPI
     #expect(rows == 0)
   }
 
-  @Test("thousands that come and go leave nothing, whatever SQLite does with its pages", arguments: [1])
+  @Test("thousands of added and removed secrets leave nothing, whatever SQLite does with its pages", arguments: [1])
   func churn(_ seed: UInt64) async throws {
     let fixture = try Fixture()
     var state = seed
@@ -110,7 +113,7 @@ import TransferAPI
       let specs = (0..<1 + random(60)).map { _ -> JobSpec in
         n += 1
         var spec = Self.upload(n)
-        spec.headers["X-Secret"] = String(repeating: "abc", count: random(400))
+        spec.options.headers["X-Secret"] = String(repeating: "abc", count: random(400))
         return spec
       }
       let first = n - specs.count + 1
@@ -136,7 +139,7 @@ import TransferAPI
     await again.close()
   }
 
-  @Test("another URL takes the old one's secrets away")
+  @Test("a new URL erases the secrets of the old one")
   func changed() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
@@ -144,19 +147,19 @@ import TransferAPI
     let record = try await fixture.store.update(id, address: change, at: Fixture.at(1))
     #expect(record.spec.url == "https://other.test/1?sig=newsecret")
     #expect(record.spec.credentials == nil)
-    #expect(record.spec.headers == ["X-Plain": "plain"])
-    let gone = Self.secrets(1).filter { !$0.hasPrefix("form") }
+    #expect(record.spec.options.headers == ["X-Plain": "plain"])
+    let gone = Self.secrets(1).filter { !$0.hasPrefix("form") && !$0.hasPrefix("end") }
     try await Self.expectGone(gone, from: fixture.directory)
     #expect(try !Self.files(fixture.directory, holding: "newsecret").isEmpty)
-    // Nothing of them changes where something else does.
+    // Other changes keep the secrets.
     let before = try await fixture.store.read { db in try Data.fetchOne(db, sql: "SELECT data FROM secret") }
     _ = try await fixture.store.update(id, priority: 7, at: Fixture.at(2))
     let after = try await fixture.store.read { db in try Data.fetchOne(db, sql: "SELECT data FROM secret") }
     #expect(before == after)
   }
 
-  @Test("an upload that is to be taken back keeps its secrets until that is done")
-  func abandoned() async throws {
+  @Test("an upload that is to be deleted on its server keeps its secrets until that is done")
+  func remoteCleanup() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
     let claimed = try await fixture.claim(id)
@@ -165,16 +168,16 @@ import TransferAPI
     #expect(try await fixture.store.checkpoint(checkpoint, at: Fixture.at(1)))
     try await fixture.settle(try await fixture.record(id), .pause)
     for result in await fixture.store.remove([id], at: Fixture.at(2)) { try result.get() }
-    let due = try await fixture.store.dueAbandonments(now: Fixture.at(3), limit: 10)
-    let abandonment = try #require(due.first)
-    #expect(abandonment.spec.url == Self.upload(1).url)
-    #expect(abandonment.spec.credentials == Self.upload(1).credentials)
-    #expect(abandonment.spec.headers == Self.upload(1).headers)
-    try await fixture.store.settle(abandonment, reason: nil, at: Fixture.at(4))
+    let due = try await fixture.store.dueRemoteCleanups(now: Fixture.at(3), limit: 10)
+    let cleanup = try #require(due.first)
+    #expect(cleanup.spec.url == Self.upload(1).url)
+    #expect(cleanup.spec.credentials == Self.upload(1).credentials)
+    #expect(cleanup.spec.options.headers == Self.upload(1).options.headers)
+    try await fixture.store.settle(cleanup, reason: nil, at: Fixture.at(4))
     try await Self.expectGone(Self.secrets(1), from: fixture.directory)
   }
 
-  @Test("uploads to one URL stand in line; those that only a secret tells apart do not")
+  @Test("uploads to one URL run in order; URLs that differ only in a secret are independent")
   func lines() async throws {
     let fixture = try Fixture()
     func spec(_ token: String) -> JobSpec {
@@ -183,10 +186,10 @@ import TransferAPI
     }
     let results = await fixture.store.submit([spec("one"), spec("two"), spec("one")], at: Fixture.epoch)
     let submissions = try results.map { try $0.get() }
-    #expect(submissions.map(\.follows) == [nil, nil, submissions[0].id])
+    #expect(submissions.map(\.blockedBy) == [nil, nil, submissions[0].id])
   }
 
-  @Test("a refused job leaves no secret")
+  @Test("a refused job leaves no secret in the files")
   func refused() async throws {
     let fixture = try Fixture()
     try await fixture.add(Fixture.spec(1))
@@ -197,7 +200,7 @@ import TransferAPI
     #expect(try Self.files(fixture.directory, holding: "refusedsecret").isEmpty)
   }
 
-  @Test("a reader in the way puts the erasing off, and holds nobody up")
+  @Test("a reader delays the erasure but blocks no caller")
   func reader() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
@@ -217,12 +220,12 @@ import TransferAPI
   }
 
   @Test(
-    "padding keeps all secrets in overflow pages", arguments: [513, 600, 4000, 4577, 4578, 8100, 8200, 16_384, 200_000])
+    "padding moves all secrets to overflow pages", arguments: [513, 600, 4000, 4577, 4578, 8100, 8200, 16_384, 200_000])
   func padding(_ count: Int) async throws {
     let fixture = try Fixture()
     let total = count + SecretPack.fillBytes(for: count)
     let header = total <= 8185 ? 4 : 5
-    // https://sqlite.org/fileformat.html#b_tree_pages: K, the bytes that stay in the leaf.
+    // https://sqlite.org/fileformat.html#b_tree_pages: K is the number of bytes that stay in the leaf.
     let (usable, payload) = (4096, total + header)
     let least = (usable - 12) * 32 / 255 - 23
     let k = least + (payload - least) % (usable - 4)
@@ -234,7 +237,7 @@ import TransferAPI
 
   // MARK: Databases of earlier releases
 
-  /// With secrets in a job's row, in the free space of its page and in a page that is free.
+  /// A database with secrets in a job's row, in the free space of its page, and in a free page.
   private static func oldDatabase() async throws -> String {
     let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/version-1.db")
     let directory = Fixture.temporaryDirectory()
@@ -260,7 +263,7 @@ import TransferAPI
     return directory
   }
 
-  @Test("the first start of this release leaves secrets of earlier ones in no free space, and each live one once")
+  @Test("the first start of this release erases old secrets from free space and stores each live one once")
   func rewritten() async throws {
     let directory = try await Self.oldDatabase()
     for text in ["smallremains", "largeremains"] {
@@ -285,10 +288,10 @@ import TransferAPI
     #expect(mode == 0o600)
   }
 
-  @Test("a file that could not be written anew is used as it is, and written anew at a later start")
+  @Test("a file that could not be rewritten is used unchanged, and rewritten at a later start")
   func notRewritten() async throws {
     let directory = try await Self.oldDatabase()
-    // A directory in the draft's place.
+    // A directory occupies the draft's name.
     try FileManager.default.createDirectory(atPath: directory + "/transferd.db.new", withIntermediateDirectories: false)
     let store = try Store(directory: directory, now: Fixture.epoch) { _ in }
     #expect(store.rewriteFailure != nil)
@@ -301,7 +304,7 @@ import TransferAPI
     #expect(try await fixture.store.counts().total == 6)
   }
 
-  @Test("a file that another program has open is not replaced")
+  @Test("a file that is open in another program is not replaced")
   func inUse() async throws {
     let directory = try await Self.oldDatabase()
     let queue = try Self.reader(directory + "/transferd.db")
@@ -316,11 +319,11 @@ import TransferAPI
     #expect(try await fixture.store.counts().total == 6)
   }
 
-  @Test("what was erased before a crash is gone after the next start")
+  @Test("a secret that was erased before a crash is in no file after the next start")
   func crash() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Self.upload(1))
-    // A reader keeps the bytes in the WAL; then the files are as a kill leaves them.
+    // A reader keeps the bytes in the WAL; the files are then copied as a kill would leave them.
     let queue = try Self.reader(fixture.file)
     try queue.inDatabase { db in
       try db.execute(sql: "BEGIN")

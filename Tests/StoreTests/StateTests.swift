@@ -5,11 +5,11 @@ import TransferAPI
 
 @testable import Store
 
-/// Every state × every event, by both doors.
+/// Every event in every state, by requests and by attempts.
 @Suite struct StateTests {
   static let pairs = JobState.allCases.flatMap { state in JobEvent.allCases.map { (state, $0) } }
 
-  @Test("a person's wish moves an idle job as the state machine says, and counters follow", arguments: pairs)
+  @Test("a request changes an idle job as the state machine says, and the counters follow", arguments: pairs)
   func transition(state: JobState, event: JobEvent) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state, batch: "b")
@@ -58,7 +58,7 @@ import TransferAPI
     try await expectCountersAreTrue(fixture)
   }
 
-  @Test("a job is removed from every state but running", arguments: JobState.allCases)
+  @Test("a job can be removed in every state except running", arguments: JobState.allCases)
   func remove(state: JobState) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state, batch: "b")

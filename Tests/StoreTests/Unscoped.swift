@@ -3,7 +3,7 @@ import TransferAPI
 
 @testable import Store
 
-/// The calls of tests that are not about owners: they reach everything, and name batches of the fixture's owner.
+/// Calls for tests without owners: their scope is everything, and batches belong to the fixture's owner.
 extension Store {
   func job(_ id: JobID) async throws(StoreError) -> JobRecord? { try await job(id, in: .everything) }
   func records(_ ids: [JobID]) async throws(StoreError) -> [JobRecord] { try await records(ids, in: .everything) }

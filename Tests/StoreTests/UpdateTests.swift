@@ -5,16 +5,16 @@ import TransferAPI
 @testable import Store
 
 @Suite struct UpdateTests {
-  @Test("what is given changes, the rest stays; one event, none where nothing is different")
+  @Test("given fields change, others stay; a change has one event, an unchanged job none")
   func fields() async throws {
     let fixture = try Fixture()
     var spec = Fixture.spec(1)
-    spec.limitRate = 5
+    spec.options.limitRate = 5
     let id = try await fixture.add(spec)
     var record = try await fixture.store.update(id, priority: 7, at: Fixture.at(1))
-    #expect(record.job.priority == 7 && record.spec.limitRate == 5)
+    #expect(record.job.priority == 7 && record.spec.options.limitRate == 5)
     record = try await fixture.store.update(id, limitRate: .some(nil), at: Fixture.at(2))
-    #expect(record.job.priority == 7 && record.spec.limitRate == nil)
+    #expect(record.job.priority == 7 && record.spec.options.limitRate == nil)
     record = try await fixture.store.update(id, priority: 7, at: Fixture.at(3))
     #expect(record == (try await fixture.record(id)))
     #expect(fixture.events.map(\.kind) == [.added, .changed, .changed])
@@ -23,7 +23,7 @@ import TransferAPI
     }
   }
 
-  @Test("the URL may change unless the job runs or is completed", arguments: JobState.allCases)
+  @Test("the URL can change unless the job is running or completed", arguments: JobState.allCases)
   func url(state: JobState) async throws {
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state)
@@ -44,15 +44,18 @@ import TransferAPI
     }
   }
 
-  @Test("headers that look like secrets do not go to another server; within the server all stay")
+  @Test("headers that look like secrets are dropped for another server and kept for the same one")
   func secrets() async throws {
     let fixture = try Fixture()
     var spec = Fixture.spec(1)
     spec.paused = true
-    spec.headers = ["Authorization": "Bearer t", "cookie": "c", "X-Api-Key": "k", "Accept": "a/b", "X-Trace": "1"]
+    spec.options.headers = [
+      "Authorization": "Bearer t", "cookie": "c", "X-Api-Key": "k", "Accept": "a/b", "X-Trace": "1",
+    ]
     let id = try await fixture.add(spec)
     let near = AddressChange(url: "https://example.org/other", origin: spec.origin)
-    #expect(try await fixture.store.update(id, address: near, at: Fixture.at(1)).spec.headers == spec.headers)
+    #expect(
+      try await fixture.store.update(id, address: near, at: Fixture.at(1)).spec.options.headers == spec.options.headers)
     #expect(fixture.events.last?.reason == nil)
     for (number, origin) in ["http://example.org:80", "https://example.org:444", "https://other.org:443"].enumerated() {
       let id = try await fixture.add(
@@ -63,8 +66,8 @@ import TransferAPI
         }())
       let far = AddressChange(url: origin + "/1", origin: origin)
       let after = try await fixture.store.update(id, address: far, at: Fixture.at(2))
-      #expect(after.spec.headers == ["Accept": "a/b", "X-Trace": "1"])
-      #expect(try await fixture.record(id).spec.headers == after.spec.headers)
+      #expect(after.spec.options.headers == ["Accept": "a/b", "X-Trace": "1"])
+      #expect(try await fixture.record(id).spec.options.headers == after.spec.options.headers)
       let reason = try #require(fixture.events.last?.reason)
       #expect(reason == "dropped the headers Authorization, X-Api-Key, cookie, which were given for \(spec.origin)")
     }

@@ -12,7 +12,7 @@ import TransferAPI
     try await fixture.settle(record, .postpone) { $0.retryAt = Fixture.at(seconds) }
   }
 
-  @Test("a retry counts by its own time, one of a closed origin by that and the opening, a due one not at all")
+  @Test("a retry waits for its own time, with a closed origin also for the opening; a due one does not wait")
   func times() async throws {
     let fixture = try Fixture()
     func times(_ now: Double, excluding: Set<String>, closed: Set<String>) async throws -> WaitingTimes {
@@ -31,7 +31,7 @@ import TransferAPI
     #expect(
       try await times(1, excluding: [Self.closed, Self.open], closed: [Self.closed])
         == WaitingTimes(closedOrigins: [Self.closed: Fixture.at(8)]))
-    // One that is full opens by no clock.
+    // A full origin has no opening time.
     #expect(try await times(1, excluding: [Self.open, Self.closed], closed: []) == WaitingTimes())
     try await fixture.add(Fixture.spec(20, origin: Self.closed))
     #expect(

@@ -6,7 +6,7 @@ import TransferAPI
 
 @testable import Store
 
-/// One commit for many callers; each caller its own fate.
+/// Many callers share one commit, but each has its own result.
 @Suite struct WriteQueueTests {
   @Test("updates of 64 tasks are committed in groups")
   func coalesces() async throws {
@@ -29,12 +29,12 @@ import TransferAPI
       }
       try await group.waitForAll()
     }
-    // How large the groups are is up to the disk and the threads.
+    // The size of the groups depends on the disk and the threads.
     #expect(counter.count < 64 * 20)
     #expect(try await fixture.store.records(ids).allSatisfy { $0.job.bytesDone == 20 })
   }
 
-  @Test("operations that wait together are one commit, and one call of onEvents")
+  @Test("operations that wait together are one commit and one call of onEvents")
   func oneCommit() async throws {
     let fixture = try Fixture()
     let counter = CommitCounter()
@@ -42,7 +42,7 @@ import TransferAPI
     let gate = DispatchSemaphore(value: 0)
     let calls = fixture.groups.count
     await withTaskGroup { group in
-      // The writer is held until the others wait.
+      // Block the writer until the others wait.
       fixture.store.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
       for n in 0..<10 {
         group.addTask { _ = await fixture.store.submit([Fixture.spec(n)], at: Fixture.epoch) }
@@ -55,7 +55,7 @@ import TransferAPI
     #expect(fixture.groups.last?.count == 10)
   }
 
-  @Test("an operation that throws is undone alone, its events with it")
+  @Test("an operation that throws is undone alone, with its events")
   func isolated() async throws {
     let fixture = try Fixture()
     struct Refusal: Error {}
@@ -66,7 +66,7 @@ import TransferAPI
     async let second: Result<Void, any Error> = {
       do {
         try await fixture.store.queue.run { transaction in
-          try transaction.run("INSERT INTO batch (name, owner, created_at) VALUES ('x', 0, 0)", [])
+          try transaction.run("INSERT INTO batch (name, owner, created_at) VALUES ('x', 0, 0)")
           try transaction.note(.added, job: 77, of: Fixture.owner, at: Fixture.epoch)
           throw Refusal()
         }
@@ -87,7 +87,7 @@ import TransferAPI
     #expect(fixture.events == (try await fixture.store.events(since: 0, limit: 10)))
   }
 
-  @Test("a full disk is told to everybody, nothing is half stored, and the store goes on when there is space")
+  @Test("a full disk fails every operation of the group completely, and the store works again when there is space")
   func diskFull() async throws {
     let fixture = try Fixture()
     _ = try await fixture.add(Fixture.spec(0))
@@ -103,7 +103,7 @@ import TransferAPI
     let specs = (1...500).map { Fixture.spec($0) }
     let answers = await fixture.store.submit(specs, at: Fixture.epoch)
     #expect(answers.allSatisfy { $0 == .failure(.diskFull(path: fixture.file)) })
-    // An array is stored whole or not at all, whatever its neighbours in the group are.
+    // An array is stored completely or not at all, independently of its group.
     let stored = await withTaskGroup(of: Int.self) { group in
       for n in 1...20 {
         group.addTask {
@@ -120,7 +120,7 @@ import TransferAPI
     #expect(try await fixture.store.counts() == fixture.countedByHand()[""])
   }
 
-  @Test("events come in the order of their numbers, and the history is the same")
+  @Test("events are published in the order of their numbers, equal to the history")
   func order() async throws {
     let fixture = try Fixture()
     await withTaskGroup { group in
@@ -128,7 +128,7 @@ import TransferAPI
         group.addTask {
           let answer = await fixture.store.submit([Fixture.spec(n)], at: Fixture.epoch)[0]
           guard let id = try? answer.get().id else { return }
-          // Told before the verb returned.
+          // Published before the call returned.
           #expect(fixture.events.contains { $0.job == id })
           _ = await fixture.store.transition([id], .pause, at: Fixture.epoch)
         }

@@ -1,16 +1,10 @@
-import Crypto
+import Digests
 import Foundation
 
 extension Sequence<UInt8> {
   /// The bytes in lower-case hexadecimal.
   public var hexadecimal: String {
-    let digits = Array("0123456789abcdef")
-    var text = ""
-    for byte in self {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return text
+    hex
   }
 }
 
@@ -18,14 +12,14 @@ extension Sequence<UInt8> {
 public func sha256(ofFile path: String) throws -> String {
   let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
   defer { try? file.close() }
-  var hash = SHA256()
+  var hash = IncrementalHash(.sha256)
   while let piece = try file.read(upToCount: 1 << 20), !piece.isEmpty {
-    hash.update(data: piece)
+    hash.update(piece)
   }
   return hash.finalize().hexadecimal
 }
 
 /// The SHA-256 of bytes in lower-case hexadecimal.
 public func sha256(of data: Data) -> String {
-  SHA256.hash(data: data).hexadecimal
+  HashFunction.sha256.digest(of: data).hexadecimal
 }

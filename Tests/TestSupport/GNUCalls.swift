@@ -1,6 +1,6 @@
 import Glibc
 
-/// Calls of glibc that its Swift module leaves out, because they stand behind `_GNU_SOURCE`; found at run time.
+/// Functions of glibc that its Swift module lacks because they need `_GNU_SOURCE`. They are looked up at run time.
 enum GNU {
   private static func find<Function>(_ name: String, as type: Function.Type) -> Function {
     guard let symbol = dlsym(nil, name) else { preconditionFailure("glibc has no \(name)") }

@@ -1,10 +1,10 @@
-import Crypto
+import Digests
 import Foundation
 
-/// Content of any size that is never held whole: pseudo-random bytes that follow from a seed, or given ones.
+/// Content of any size that is never completely in memory: pseudo-random bytes from a seed, or given bytes.
 ///
-/// Each block of 4 KiB starts with a stamp of its own number, so a block at a wrong place, or from another
-/// seed, changes the digest. Two payloads with the same seed and size are the same bytes in every run.
+/// Each block of 4 KiB starts with its own number, so a block at a wrong place, or from another seed, changes the
+/// digest. Two payloads with the same seed and size have the same bytes in every run.
 public struct Payload: Sendable {
   private enum Source {
     case generated(Tile)
@@ -14,7 +14,7 @@ public struct Payload: Sendable {
   /// Length in bytes.
   public let size: Int64
   private let source: Source
-  /// A word that differs between payloads; servers make their ETag of it.
+  /// A text that differs between payloads; servers use it in their ETag.
   public let name: String
 
   public init(size: Int64, seed: UInt64 = 1) {
@@ -27,7 +27,7 @@ public struct Payload: Sendable {
   public init(_ data: Data) {
     size = Int64(data.count)
     source = .literal(data)
-    name = String(SHA256.hash(data: data).hexadecimal.prefix(16))
+    name = String(HashFunction.sha256.digest(of: data).hexadecimal.prefix(16))
   }
 
   /// The bytes of a range, which must lie within the payload.
@@ -46,12 +46,12 @@ public struct Payload: Sendable {
   public var data: Data { bytes(0..<size) }
 
   /// The SHA-256 of all bytes in lower-case hexadecimal; computed at each call, a piece at a time.
-  public var sha256: String { digest(SHA256.self).hexadecimal }
+  public var sha256: String { digest(.sha256).hexadecimal }
 
   /// The digest of all bytes by any hash function, computed a piece at a time.
-  public func digest<Hash: HashFunction>(_ function: Hash.Type) -> Data {
-    var hash = Hash()
-    forEachPiece { hash.update(data: $0) }
+  public func digest(_ function: HashFunction) -> Data {
+    var hash = IncrementalHash(function)
+    forEachPiece { hash.update($0) }
     return Data(hash.finalize())
   }
 
@@ -79,7 +79,7 @@ extension Range<Int64> {
   }
 }
 
-/// One MiB of noise that is repeated with stamps, so that even a debug build makes gigabytes in seconds.
+/// One MiB of noise that is repeated with block numbers, so that even a debug build makes gigabytes in seconds.
 private struct Tile: Sendable {
   static let block = 4096
   static let blocks: Int64 = 256
@@ -88,7 +88,7 @@ private struct Tile: Sendable {
 
   init(seed: UInt64) {
     self.seed = seed
-    // A plain loop: hundreds of tests begin here, and in a debug build `map` took 6 % of all their time.
+    // A plain loop: hundreds of tests start here, and in a debug build `map` took 6 % of their time.
     noise = Array(unsafeUninitializedCapacity: Int(Self.blocks) * Self.block / 8) { words, count in
       while count < words.count {
         words[count] = Self.mix(seed &+ UInt64(count))

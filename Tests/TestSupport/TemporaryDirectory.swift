@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A new directory for one test, mode 0700, removed with all it holds when the object goes.
+/// A new directory for one test with mode 0700, which is removed with its content when the object is released.
 ///
 /// It lies under /tmp with a short name, so that a Unix socket within it stays below the 107 bytes of
 /// `sun_path` (unix(7)).
@@ -46,12 +46,12 @@ public final class TemporaryDirectory: Sendable {
     return path(name)
   }
 
-  /// The names of what the directory (or one within it) holds, sorted.
+  /// The sorted names in the directory or a directory in it.
   public func names(in name: String = "") throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path(name)).sorted()
   }
 
-  /// Removes the directory now. What a test made unreadable is made readable first.
+  /// Removes the directory now. Unreadable directories are made readable first.
   public func remove() {
     if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
     if let below = FileManager.default.enumerator(atPath: path) {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// What kept a fixture from doing its work. A test that meets one fails; it is never a reason to skip.
+/// A failure of a fixture. It fails the test and is never a reason to skip it.
 public enum TestSupportError: Error, CustomStringConvertible {
   case timedOut(String, after: Duration)
   case system(call: String, code: Int32)

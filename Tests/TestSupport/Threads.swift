@@ -1,6 +1,6 @@
 import Glibc
 
-/// A descriptor that becomes readable when somebody calls `signal()`; lets a thread that polls be woken.
+/// A descriptor that becomes readable when `signal()` is called, to wake a thread that polls.
 final class Wakeup: Sendable {
   let descriptor: Int32
   private let writing: Int32
@@ -33,7 +33,7 @@ func poll(_ wanted: [(descriptor: Int32, events: Int32)], milliseconds: Int32 = 
   return entries.map { Int32($0.revents) }
 }
 
-/// Starts a thread of its own, for work that blocks; it must not borrow one of Swift's few task threads.
+/// Starts a thread for blocking work, which must not run on one of Swift's few task threads.
 func startThread(_ body: @escaping @Sendable () -> Void) {
   final class Box: Sendable {
     let body: @Sendable () -> Void

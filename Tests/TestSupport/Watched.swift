@@ -2,12 +2,12 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A value behind a lock whose changes can be awaited, so that no test needs to sleep and look again.
+/// A locked value whose changes can be awaited, so that no test needs to sleep and poll.
 ///
-/// A waiter is asked after each change and leaves once its condition holds. Every wait has a bound; one that
-/// runs out throws `TestSupportError.timedOut`, naming what was awaited.
+/// Conditions are checked after each change. Every wait has a limit; when it expires, the wait throws
+/// `TestSupportError.timedOut` with the name of the awaited condition.
 public final class Watched<State: Sendable>: Sendable {
-  /// Looks at a state and answers whether it is done; called under the lock.
+  /// Checks a state under the lock and returns whether its wait is over.
   private typealias Observer = @Sendable (State) -> Bool
 
   private struct Contents {
@@ -65,7 +65,7 @@ public final class Watched<State: Sendable>: Sendable {
     }
   }
 
-  /// Calls `observer` now and after each change, under the lock, until it answers true or is forgotten.
+  /// Calls `observer` under the lock, now and after each change, until it returns `true` or is removed.
   func observe(_ observer: @escaping @Sendable (State) -> Bool) -> Int {
     contents.withLock { contents in
       let id = contents.nextObserver
@@ -80,7 +80,7 @@ public final class Watched<State: Sendable>: Sendable {
   }
 }
 
-/// A door that starts closed and opens once. Tests await it; threads of the servers block on it.
+/// A gate that is closed at first and opens once. Tests await it; threads of servers block on it.
 public final class Gate: Sendable {
   let opened = Watched(false)
 
@@ -88,7 +88,7 @@ public final class Gate: Sendable {
 
   public var isOpen: Bool { opened.value }
 
-  /// Lets everybody through, now and later. Opening twice is harmless.
+  /// Opens the gate for ever. Opening it twice is harmless.
   public func open() {
     opened.mutate { $0 = true }
   }
@@ -99,7 +99,7 @@ public final class Gate: Sendable {
   }
 }
 
-/// A result given once and awaited once; the first to finish wins.
+/// A result that is set once and awaited once; the first result wins.
 private final class OneShot<Value: Sendable>: Sendable {
   private enum Stage {
     case pending

@@ -2,7 +2,7 @@ import Testing
 import TransferAPI
 
 @Suite struct JobStateTests {
-  /// docs/job-states.md, as a table.
+  /// The table of docs/job-states.md.
   static let table: [JobState: [JobEvent: JobState]] = [
     .queued: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued],
     .running: [
@@ -16,7 +16,7 @@ import TransferAPI
     .cancelled: [.cancel: .cancelled, .retry: .queued],
   ]
 
-  @Test("every state and every event", arguments: JobState.allCases, JobEvent.allCases)
+  @Test("each event in each state has the documented result", arguments: JobState.allCases, JobEvent.allCases)
   func applying(_ state: JobState, _ event: JobEvent) {
     if let next = Self.table[state]?[event] {
       #expect((try? state.applying(event)) == next)
@@ -25,7 +25,7 @@ import TransferAPI
     }
   }
 
-  @Test("final states are left by nothing but a person")
+  @Test("only a user's request leaves a final state")
   func final() {
     for state in JobState.allCases where state.isFinal {
       for event in JobEvent.allCases where event != .retry {

@@ -11,7 +11,7 @@ import TransferAPI
       directoryExists: { _ in runtimeExists })
   }
 
-  @Test("flags before the environment before XDG before HOME")
+  @Test("an option overrides the environment, which overrides XDG, which overrides HOME")
   func state() throws {
     let all = ["TRANSFERD_STATE_DIR": "/t", "XDG_STATE_HOME": "/x", "HOME": "/h"]
     #expect(try locations(all, state: "/flag").stateDirectory == "/flag")
@@ -20,12 +20,12 @@ import TransferAPI
     #expect(try locations(["HOME": "/h"]).stateDirectory == "/h/.local/state/transferd")
     #expect(try locations([:]).stateDirectory == "/home/pw/.local/state/transferd")
     #expect(throws: WireError.self) { try locations([:], home: nil) }
-    // What is relative depends on where somebody stands: XDG says to ignore it.
+    // Relative values are ignored, as the XDG specification requires.
     #expect(try locations(["XDG_STATE_HOME": "x", "HOME": "/h"]).stateDirectory == "/h/.local/state/transferd")
     #expect(try locations(["XDG_RUNTIME_DIR": "r", "HOME": "/h"]).socket == "/h/.local/state/transferd/transferd.sock")
   }
 
-  @Test("the socket from cron, where XDG_RUNTIME_DIR is unset")
+  @Test("the socket under cron, where XDG_RUNTIME_DIR is unset")
   func socket() throws {
     #expect(try locations(["XDG_RUNTIME_DIR": "/r"]).socket == "/r/transferd/transferd.sock")
     #expect(try locations([:], runtimeExists: true).socket == "/run/user/1000/transferd/transferd.sock")

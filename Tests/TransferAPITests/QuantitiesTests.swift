@@ -22,7 +22,7 @@ import TransferAPI
     #expect(TimeSpan(text)?.seconds == expected)
   }
 
-  @Test("checksums in every spelling of the algorithm")
+  @Test("a checksum is accepted with each spelling of its algorithm")
   func checksum() throws {
     let hex = String(repeating: "aB", count: 32)
     #expect(try Checksum(parsing: "SHA256=\(hex)").description == "sha-256=\(hex.lowercased())")
@@ -30,7 +30,7 @@ import TransferAPI
   }
 
   @Test(
-    "a checksum that cannot be right is refused",
+    "an impossible checksum is refused",
     arguments: ["", "sha-256", "sha-256=", "sha-256=zz", "crc=00", "md5=00"])
   func badChecksum(_ text: String) {
     #expect(throws: WireError.self) { try Checksum(parsing: text) }

@@ -3,7 +3,7 @@ import TransferAPI
 
 @Suite struct SecretsTests {
   @Test(
-    "a URL that is shown tells no secrets",
+    "a URL is shown without its secrets",
     arguments: [
       ("https://h/x", "https://h/x"), ("https://u:p@h/x", "https://h/x"), ("https://u:p@ss@h/x", "https://h/x"),
       ("https://h/x?a=1&token=s3cret&b=2", "https://h/x?a=1&token=***&b=2"),
@@ -16,7 +16,7 @@ import TransferAPI
   }
 
   @Test(
-    "a URL whose secrets were taken out is recognised, any other is not",
+    "a URL without its secrets is recognised, any other URL is not",
     arguments: [
       ("https://h/x?a=1&token=s3cret&b=2", true), ("https://h/x?X-Amz-Signature=abc#f", true),
       ("https://h/x?a=1", false), ("https://h/x?a=***", false), ("https://h/x?a=token=***", false),
@@ -27,7 +27,9 @@ import TransferAPI
     #expect(!Secrets.isRedacted(url: url) || url.hasSuffix("***"))
   }
 
-  @Test("header names", arguments: ["Authorization", "cookie", "X-API-Key", "X-Custom-Token", "My-Secret"])
+  @Test(
+    "headers with secrets are recognised by their names",
+    arguments: ["Authorization", "cookie", "X-API-Key", "X-Custom-Token", "My-Secret"])
   func header(_ name: String) {
     #expect(Secrets.isSecret(headerName: name))
   }

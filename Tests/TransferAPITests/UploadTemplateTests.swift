@@ -8,7 +8,7 @@ import Testing
     modifiedNanoseconds: 5_000_001, sha256: "00ff")
 
   @Test(
-    "a URL gets the file's facts, percent-encoded; a slash at its end gets the name",
+    "a URL gets the file's properties, percent-encoded; a final slash gets the name",
     arguments: [
       ("https://h/in/", "https://h/in/a%20b%23%C3%A9.csv"),
       ("https://h/in/{name}", "https://h/in/a%20b%23%C3%A9.csv"),
@@ -26,14 +26,14 @@ import Testing
     #expect(try UploadTemplate(parsing: template).url(for: Self.file) == expected)
   }
 
-  @Test("where paths are kept, the slash stands for the relative path")
+  @Test("if paths are kept, a final slash gets the relative path")
   func keepingPaths() throws {
     let template = try UploadTemplate(parsing: "https://h/in/")
     #expect(template.url(for: Self.file, ending: .path) == "https://h/in/sub/a%20b%23%C3%A9.csv")
   }
 
   @Test(
-    "another URL for the same file has a collection, too, where it ends alike",
+    "a URL that ends with the file's path has a collection",
     arguments: [
       ("https://new/up/a.csv", "https://h/in/a.csv", "https://h/in/", "https://new/up/"),
       (
@@ -50,7 +50,7 @@ import Testing
     #expect(UploadTemplate.collection(of: url, as: present, isIn: collection) == expected)
   }
 
-  @Test("a form's URL stays as it is, and what a name was appended to is known")
+  @Test("a form's URL is unchanged, and the URL before an appended name is known")
   func collections() throws {
     let template = try UploadTemplate(parsing: "https://h/in/?a=1")
     #expect(template.url(for: Self.file, ending: .none) == "https://h/in/?a=1")
@@ -61,7 +61,7 @@ import Testing
     #expect(try UploadTemplate(parsing: "https://h/{relpath}").collection(for: Self.file) == nil)
   }
 
-  @Test("a key gets the facts as they are, but for control characters and what stands for them")
+  @Test("a key gets the file's properties unescaped, except control characters and percent signs")
   func keys() throws {
     var file = Self.file
     #expect(
@@ -74,21 +74,21 @@ import Testing
     #expect(try UploadTemplate(parsing: "plain").isConstant)
   }
 
-  @Test("a time below a tenth of a second keeps its zeros")
+  @Test("fractions of a second keep their leading zeros")
   func nanoseconds() throws {
     var file = Self.file
     file.modifiedNanoseconds = 0
     #expect(try UploadTemplate(parsing: "{mtime}").expanded(for: file) == "1700000000.000000000")
   }
 
-  @Test("a name without a directory is itself")
+  @Test("a name without a directory is unchanged")
   func bareName() {
     var file = Self.file
     file.path = "dump.sql"
     #expect(file.name == "dump.sql")
   }
 
-  @Test("what is no template is refused", arguments: ["{nope}", "{name", "a}b", "{}", "{ name }"])
+  @Test("invalid templates are refused", arguments: ["{nope}", "{name", "a}b", "{}", "{ name }"])
   func refused(_ text: String) {
     #expect(throws: WireError.self) { try UploadTemplate(parsing: text) }
   }

@@ -7,16 +7,16 @@ import TransferAPI
     try WireCoding.decoder().decode(NewJob.self, from: Data(json.utf8))
   }
 
-  @Test("a time read and written again is the same to the millisecond")
+  @Test("a time is unchanged to the millisecond after encoding and decoding")
   func times() throws {
-    // The formatter cuts off what a binary fraction lacks: .361 once came back as .360.
+    // Regression: the formatter truncated binary fractions, so .361 became .360.
     for millisecond in 0..<1000 {
       let text = "2026-11-21T06:08:00.\(String(1000 + millisecond).dropFirst())Z"
       #expect(WireCoding.rfc3339(try #require(WireCoding.date(rfc3339: text))) == text)
     }
   }
 
-  @Test("a job in JSON has every field of the contract, null where there is nothing")
+  @Test("a job in JSON has every documented field, with null for missing values")
   func job() throws {
     let job = Job(
       id: 7, kind: .download, state: .queued, source: "https://h/x", destination: "/d/x", maxAttempts: 20,
@@ -33,17 +33,17 @@ import TransferAPI
     #expect(try WireCoding.decoder().decode(Job.self, from: Data(json.utf8)) == job)
   }
 
-  @Test("url is another name for source, and quantities may be written as people write them")
+  @Test("url is another name for source, and quantities may have units")
   func newJob() throws {
     let job = try decode(#"{"url":"https://h/x","limitRate":"1M","stallTimeout":"5m","connectTimeout":2.5}"#)
     #expect(job.source == "https://h/x")
-    #expect(job.limitRate == 1 << 20)
-    #expect(job.stallTimeout == 300)
-    #expect(job.connectTimeout == 2.5)
+    #expect(job.options.limitRate == 1 << 20)
+    #expect(job.options.stallTimeout == 300)
+    #expect(job.options.connectTimeout == 2.5)
   }
 
   @Test(
-    "what is wrong is said in one line",
+    "a decoding error is explained in one line",
     arguments: [
       (#"{"source":"x","chekcsum":"y"}"#, "unknown field \"chekcsum\""), (#"{}"#, "missing field \"source\""),
       (#"{"source":"x","url":"y"}"#, "give either source or url, not both"),
@@ -60,7 +60,7 @@ import TransferAPI
     }
   }
 
-  @Test("a selector says exactly one thing")
+  @Test("a selector has exactly one criterion")
   func selector() throws {
     let decoder = WireCoding.decoder()
     #expect(try decoder.decode(JobSelector.self, from: Data(#"{"all":true}"#.utf8)) == .all)

@@ -2,7 +2,7 @@ import Testing
 import WireValues
 
 @Suite struct CheckedNumberTests {
-  @Test("a result that fits is the operators' own")
+  @Test("a result that fits is that of the operators")
   func fits() {
     #expect((CheckedNumber(Int64.max - 1) + 1).value == .max)
     #expect((CheckedNumber(5) - 7 + 2).value == 0)
@@ -11,7 +11,7 @@ import WireValues
     #expect((CheckedNumber(Int64.min) + CheckedNumber(Int64.max)).value == -1)
   }
 
-  @Test("a result that does not fit is no number, and stays none")
+  @Test("a result that does not fit is no number, and neither is anything computed from it")
   func overflows() {
     #expect((CheckedNumber(Int64.max) + 1).value == nil)
     #expect((CheckedNumber(Int64.max) + 1 - 5).value == nil)
@@ -26,7 +26,7 @@ import WireValues
   }
 
   @Test(
-    "a Double is a number only where an Int64 can hold it",
+    "a Double is a number only if it fits an Int64",
     arguments: [
       (2.5, 3), (-0.4, 0), (9.2e18, 9_200_000_000_000_000_000), (9.3e18, nil), (-1e30, nil), (.nan, nil),
       (.infinity, nil), (-.infinity, nil),
@@ -36,7 +36,7 @@ import WireValues
   }
 
   @Test(
-    "digits alone are a number",
+    "only digits are parsed as a number",
     arguments: [
       ("0", 0), ("007", 7), ("9223372036854775807", .max), ("9223372036854775808", nil), ("", nil), ("-1", nil),
       ("+1", nil), ("1 ", nil), ("١", nil), ("0x10", nil), ("1e3", nil),
@@ -46,7 +46,7 @@ import WireValues
     #expect(CheckedNumber(digits: text).value == expected)
   }
 
-  @Test("bounds")
+  @Test("values outside their bounds are refused, and sums saturate")
   func bounds() {
     #expect(CheckedNumber(-1).nonNegative == nil)
     #expect(CheckedNumber(0).nonNegative == 0)

@@ -3,7 +3,7 @@ import WireValues
 
 @Suite struct SecretNamesTests {
   @Test(
-    "names of parameters that are secret, however they are written",
+    "secret parameters are recognised in every spelling",
     arguments: [
       "token", "access_token", "%74oken", "%54%4F%4B%45%4E", "%2574oken", "key", "KEY", "k%65y", "sid", "jwt", "hmac",
       "sig",
@@ -16,7 +16,7 @@ import WireValues
   }
 
   @Test(
-    "names of parameters that are none",
+    "other parameters are not secret",
     arguments: [
       "", "a", "author", "keyword", "monkey", "code_page", "passage", "page", "size", "%", "%zz", "%7", "expires",
     ])
@@ -25,7 +25,7 @@ import WireValues
   }
 
   @Test(
-    "header fields that are secret",
+    "secret header fields are recognised",
     arguments: [
       "Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "X-Api-Key", "Ocp-Apim-Subscription-Key",
       "X-Auth-Token", "X-Vault-Token", "PRIVATE-TOKEN", "Job-Token", "Deploy-Token", "X-Amz-Security-Token",
@@ -36,7 +36,7 @@ import WireValues
   }
 
   @Test(
-    "header fields that are none",
+    "other header fields are not secret",
     arguments: [
       "Accept", "User-Agent", "WWW-Authenticate", "Proxy-Authenticate", "Idempotency-Key", "Author", "Referer",
     ])

@@ -1,3 +1,4 @@
+import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Testing
@@ -6,17 +7,21 @@ import TransferAPI
 @testable import transferctl
 
 @Suite struct ConnectionTests {
-  @Test("a socket that is not there ends with 3 at once, and no other is tried")
+  @Test("with a named socket that does not exist the status is 3, and no other socket is tried")
   func missing() async throws {
     let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
     let connection = try daemon.connection(socket: "/nonexistent/sock", mayStart: true)
-    await #expect(throws: CommandFailure(.unreachable, "no transferd answers on /nonexistent/sock")) {
+    await #expect(
+      throws: CommandFailure(
+        .unreachable,
+        "cannot reach transferd: it does not respond on /nonexistent/sock; start it, or use another --socket")
+    ) {
       try await connection.open()
     }
     #expect(daemon.requests.isEmpty)
   }
 
-  @Test("without autostart nobody is started")
+  @Test("without autostart no daemon is started")
   func noAutostart() async throws {
     let daemon = ScriptedDaemon { _, _, _ in throw ControlError.unreachable("refused") }
     let connection = try daemon.connection(explicit: false)
@@ -24,7 +29,7 @@ import TransferAPI
     #expect(failure?.status == .unreachable)
   }
 
-  @Test("the user's daemon goes before the system's, the system's before a start")
+  @Test("the user's daemon is preferred to the system's, and the system's to a start")
   func system() async throws {
     let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
     var connection = try daemon.connection(explicit: false)
@@ -35,7 +40,7 @@ import TransferAPI
     #expect(try await connection.open().socket == "/dev/zero")
   }
 
-  @Test("somebody who says nothing is given up in time", .timeLimit(.minutes(5)))
+  @Test("a daemon that accepts and does not respond is given up in time", .timeLimit(.minutes(5)))
   func silent() async throws {
     struct Mute: ControlTransport {
       func send(
@@ -57,7 +62,7 @@ import TransferAPI
     await #expect(throws: CommandFailure.self) { try await connection.open() }
   }
 
-  @Test("a socket's path that the kernel would cut is a usage error")
+  @Test("a socket path longer than the kernel allows is a usage error")
   func tooLong() async throws {
     let daemon = ScriptedDaemon { _, _, _ in (200, "ok") }
     let connection = try daemon.connection(socket: "/" + String(repeating: "x", count: 107))
@@ -65,7 +70,8 @@ import TransferAPI
     #expect(failure?.status == .usage)
   }
 
-  @Test("what may start a daemon", arguments: [([:], true), (["TRANSFERCTL_NO_AUTOSTART": "1"], false)])
+  @Test(
+    "TRANSFERCTL_NO_AUTOSTART forbids a start", arguments: [([:], true), (["TRANSFERCTL_NO_AUTOSTART": "1"], false)])
   func environment(variables: [String: String], mayStart: Bool) throws {
     let options = try ConnectionOptions.parse([])
     let environment = variables.merging(["HOME": "/home/u", "XDG_RUNTIME_DIR": "/run/u"]) { $1 }
@@ -77,7 +83,7 @@ import TransferAPI
   }
 
   @Test(
-    "how long a daemon may take to answer",
+    "TRANSFERCTL_ANSWER_TIMEOUT sets how long a daemon may take to respond",
     arguments: [
       ("", 30), ("60", 60), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("1e9", nil), ("soon", nil),
     ]
@@ -103,7 +109,7 @@ import TransferAPI
 
 @Suite struct PathResolverTests {
   @Test(
-    "paths become absolute; words that mean nothing go",
+    "paths become absolute and lose empty and `.` components",
     arguments: [
       ("a", "/base/a"), ("./a//b/", "/base/a/b"), ("/x/y", "/x/y"), (".", "/base"), ("~/a", "/base/~/a"),
       ("a\nb", "/base/a\nb"),
@@ -112,7 +118,7 @@ import TransferAPI
     #expect(try PathResolver().absolute(path, relativeTo: "/base") == expected)
   }
 
-  @Test("`..` is followed as the kernel does, through links")
+  @Test("`..` is resolved through symbolic links as the kernel does")
   func parents() throws {
     let folder = try TemporaryFolder()
     let real = try #require(realpath(folder.path, nil).map { String(cString: $0) })
@@ -128,7 +134,7 @@ import TransferAPI
     #expect(failure?.status == .cannotCreate)
   }
 
-  @Test("$PWD counts only where it is the same directory")
+  @Test("$PWD is used only if it names the current directory")
   func workingDirectory() throws {
     let folder = try TemporaryFolder()
     let here = FileManager.default.currentDirectoryPath
@@ -141,7 +147,7 @@ import TransferAPI
   }
 
   @Test(
-    "what no file system can hold is refused", arguments: ["", "a\0b", String(repeating: "n", count: 256)])
+    "paths that no file system can hold are refused", arguments: ["", "a\0b", String(repeating: "n", count: 256)])
   func refused(path: String) {
     #expect(throws: CommandFailure.self) { try PathResolver().absolute(path, relativeTo: "/") }
   }

@@ -6,7 +6,7 @@ import TransferAPI
 
 @Suite struct ExitStatusTests {
   @Test(
-    "each problem's code has its exit status",
+    "each problem code has an exit status",
     arguments: [
       (Problem.Code.invalid, 64), (.notFound, 4), (.permission, 5), (.notAllowed, 6),
       (.destinationExists, 73), (.destinationMissing, 73), (.unavailable, 3), (.tooLarge, 1),
@@ -17,7 +17,7 @@ import TransferAPI
     #expect(CommandFailure(Problem(code, "words")) == CommandFailure(ExitStatus(code), "words"))
   }
 
-  @Test("other errors have theirs")
+  @Test("each other error has an exit status")
   func others() {
     #expect(CommandFailure(ControlError.unreachable("x"))?.status == .unreachable)
     #expect(CommandFailure(ControlError.unexpected("x"))?.status == .failed)
@@ -27,7 +27,7 @@ import TransferAPI
   }
 
   @Test(
-    "what does not exist, and what does not fit, is a usage error",
+    "unknown options and unsuitable values are usage errors",
     arguments: [
       ["add"], ["add", "http://a", "--segments", "3"], ["add", "http://a", "--mirror", "http://b"],
       ["add", "http://a", "http://b", "-o", "x"], ["add", "-i", "f", "-o", "x"],
@@ -61,8 +61,8 @@ import TransferAPI
       ["set", "1", "--priority", "1"], ["batch", "ls"], ["batch", "show", "b"], ["export"], ["import", "-"],
       ["daemon", "start"], ["daemon", "stop"], ["daemon", "status"], ["daemon", "reload"], ["version"],
     ])
-  func connectionOptions(arguments: [String]) throws {
-    _ = try Transferctl.parseAsRoot(arguments + ["--socket", "/x", "--no-autostart"])
+  func connectionOptions(arguments: [String]) {
+    #expect(throws: Never.self) { try Transferctl.parseAsRoot(arguments + ["--socket", "/x", "--no-autostart"]) }
   }
 
   @Test("help is not an error")

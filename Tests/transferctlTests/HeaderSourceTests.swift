@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import TestSupport
@@ -17,7 +18,7 @@ import Testing
     return try HeaderSource.file(directory.path("headers")).headers().map { "\($0.name)=\($0.value)" }
   }
 
-  @Test("a line is a header, in curl's form")
+  @Test("each line is a header in curl's form")
   func lines() throws {
     #expect(
       try headers("Authorization: Bearer a:b\r\n\n  \nX-Empty:\nX-Last:  v  ") == [
@@ -26,13 +27,14 @@ import Testing
   }
 
   @Test(
-    "what is wrong is told with its line, and never shown",
+    "a fault names its line but never shows its text",
     arguments: [
-      ("A: 1\nsecretvalue\n", "line 2: a header is written"),
+      ("A: 1\nsecretvalue\n", "line 2: a header must have the form"),
       ("A: 1\n\nsecret value: x\n", "line 3: it does not begin with"),
       ("Host: secretvalue\n", "line 1: the header Host is set by transferd"),
-      ("A: secret\u{1}value\n", "line 1: the header A has a control character"), ("", "holds no header"),
-      ("\n\n", "holds no header"),
+      ("A: secret\u{1}value\n", "line 1: the value of the header A contains a control character"),
+      ("", "contains no header"),
+      ("\n\n", "contains no header"),
     ])
   func faults(_ text: String, _ message: String) throws {
     let failure = try #require(throws: CommandFailure.self) { try headers(text) }
@@ -41,7 +43,7 @@ import Testing
     #expect(failure.status == .usage)
   }
 
-  @Test("sizes are bounded")
+  @Test("the size and the number of headers are limited")
   func bounds() throws {
     #expect(try headers((1...100).map { "X-\($0): 1" }.joined(separator: "\n")).count == 100)
     let many = try #require(throws: CommandFailure.self) {
@@ -64,9 +66,9 @@ import Testing
     #expect(directory.message?.contains("directory") == true)
   }
 
-  @Test("a descriptor is read to its end, once, and closed; one that was not inherited is refused")
+  @Test("an inherited descriptor is read once, to its end, and closed; any other descriptor is refused")
   func descriptor() throws {
-    // First, so that it does not get the number of one that was read.
+    // Open this one first: otherwise it might get the number of a closed descriptor.
     let own = open("/dev/null", O_RDONLY | O_CLOEXEC)
     defer { close(own) }
     var ends: [Int32] = [0, 0]
@@ -85,7 +87,7 @@ import Testing
   }
 
   @Test(
-    "standard input is one thing only",
+    "standard input can be used only once",
     arguments: [
       ["add", "-i", "-", "--header", "@-"], ["add", "http://h/a", "--header", "@-", "--header-fd", "0"],
       ["upload", "-", "--name", "n", "--to", "http://h/", "--header", "@-"],

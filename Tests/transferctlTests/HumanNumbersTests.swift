@@ -14,7 +14,7 @@ import Testing
     #expect(HumanNumbers.size(bytes) == text)
   }
 
-  @Test("an unknown size and no rate are a dash")
+  @Test("an unknown size and a rate of 0 are shown as a dash")
   func unknown() {
     #expect(HumanNumbers.size(nil) == "-")
     #expect(HumanNumbers.rate(0) == "-")
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "percent is 100 only at the end",
+    "100% is shown only at the end",
     arguments: [
       (0, 100, 0), (999, 1000, 99), (1000, 1000, 100), (2000, 1000, 100), (0, 0, 100), (5, nil, nil),
       (Int64.max - 1, Int64.max, 99), (-1, 10, 0),
@@ -51,7 +51,7 @@ import Testing
     #expect(HumanNumbers.percent(done: done, total: total) == percent)
   }
 
-  @Test("one job, several jobs")
+  @Test("counts have the singular and the plural")
   func jobs() {
     #expect(HumanNumbers.jobs(1) == "1 job")
     #expect(HumanNumbers.jobs(0) == "0 jobs")

@@ -10,13 +10,13 @@ import TransferAPI
     var defaults = JobDefaults(directory: "/base")
     defaults.job.batch = "b"
     defaults.job.priority = 3
-    defaults.createDirectories = true
-    defaults.job.headers = ["X-One": "1", "X-Two": "2"]
-    defaults.job.limitRate = 1024
+    defaults.job.options.download.createDirectories = true
+    defaults.job.options.headers = ["X-One": "1", "X-Two": "2"]
+    defaults.job.options.limitRate = 1024
     return defaults
   }
 
-  @Test("a line's own fields win over the options")
+  @Test("the fields of a line override the options")
   func ownFields() throws {
     let text = """
       {"url":"http://a/x","batch":"own","priority":0,"createDirectories":false,"limitRate":"2K",
@@ -25,23 +25,23 @@ import TransferAPI
     let job = try defaults().job(json: Data(text.utf8))
     #expect(job.batch == "own")
     #expect(job.priority == 0)
-    #expect(!job.createDirectories)
-    #expect(job.limitRate == 2048)
-    #expect(job.headers == ["X-One": "1", "x-two": "own"])
+    #expect(!job.options.download.createDirectories)
+    #expect(job.options.limitRate == 2048)
+    #expect(job.options.headers == ["X-One": "1", "x-two": "own"])
     #expect(job.directory == "/base")
   }
 
-  @Test("what a line does not say, the options say")
+  @Test("the options fill the fields that a line lacks")
   func defaultsFill() throws {
     let job = try defaults().job(json: Data(#"{"source":"http://a/x"}"#.utf8))
     #expect(job.batch == "b")
     #expect(job.priority == 3)
-    #expect(job.createDirectories)
-    #expect(job.limitRate == 1024)
+    #expect(job.options.download.createDirectories)
+    #expect(job.options.limitRate == 1024)
   }
 
   @Test(
-    "relative paths of a line are below -d",
+    "relative paths in a line are resolved below -d",
     arguments: [
       (#""destination":"sub/x""#, "/base/sub/x", nil), (#""destination":"/abs/x""#, "/abs/x", nil),
       (#""directory":"sub""#, nil, "/base/sub"), (#""directory":"/abs""#, nil, "/abs"),
@@ -54,7 +54,7 @@ import TransferAPI
   }
 
   @Test(
-    "what no job can be is refused",
+    "impossible jobs are refused",
     arguments: [
       #"{"url":"http://a/x","destination":"a","directory":"b"}"#, #"{"url":"http://a/x","destination":"a/"}"#,
       #"{"url":"http://a/x","checksum":"sha-256=1"}"#,
@@ -66,14 +66,14 @@ import TransferAPI
     #expect(throws: WireError.self) { try defaults().job(json: Data(line.utf8)) }
   }
 
-  @Test("-o is below -d, and -J takes the place of a name")
+  @Test("-o is resolved below -d, and -J leaves the name to the server")
   func names() throws {
     var defaults = defaults()
-    defaults.nameFromResponse = true
-    #expect(try defaults.job(url: "http://a/x").nameFromResponse)
+    defaults.job.options.download.nameFromResponse = true
+    #expect(try defaults.job(url: "http://a/x").options.download.nameFromResponse)
     let named = try defaults.job(json: Data(#"{"url":"http://a/x","destination":"y"}"#.utf8))
-    #expect(!named.nameFromResponse)
-    defaults.nameFromResponse = false
+    #expect(!named.options.download.nameFromResponse)
+    defaults.job.options.download.nameFromResponse = false
     defaults.outputName = "sub/name"
     let job = try defaults.job(url: "http://a/x")
     #expect(job.destination == "/base/sub/name")
@@ -93,19 +93,19 @@ import TransferAPI
     let job = try add.options.defaults().job(url: add.urls[0])
     var expected = NewJob(source: "http://a/x")
     expected.directory = "/data"
-    expected.createDirectories = true
-    expected.replace = true
-    expected.checksum = "md5=d41d8cd98f00b204e9800998ecf8427e"
-    expected.headers = ["X-A": "b: c"]
+    expected.options.download.createDirectories = true
+    expected.options.download.replace = true
+    expected.options.download.checksum = "md5=d41d8cd98f00b204e9800998ecf8427e"
+    expected.options.headers = ["X-A": "b: c"]
     expected.batch = "b"
     expected.key = "k"
     expected.priority = -4
     expected.paused = true
-    expected.limitRate = 1_572_864
-    expected.maxAttempts = 1
-    expected.connectTimeout = 0.5
-    expected.stallTimeout = 120
-    expected.nameFromResponse = true
+    expected.options.limitRate = 1_572_864
+    expected.options.maxAttempts = 1
+    expected.options.connectTimeout = 0.5
+    expected.options.stallTimeout = 120
+    expected.options.download.nameFromResponse = true
     #expect(job == expected)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct PrintableTextTests {
   @Test(
-    "control characters are written, not obeyed",
+    "control characters are escaped",
     arguments: [
       ("plain", "plain"), ("a\nb\tc\r", "a\\nb\\tc\\r"), ("a\r\nb", "a\\r\\nb"), ("\u{1b}[2J", "\\x1b[2J"),
       ("\0", "\\x00"), ("\u{7f}", "\\x7f"), ("\u{9b}31m", "\\x9b31m"), ("x\u{202e}gpj", "x\\u{202e}gpj"),
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(
-    "columns on a terminal",
+    "the width of a text on a terminal",
     arguments: [
       ("", 0), ("abc", 3), ("ü", 1), ("e\u{301}", 1), ("ファイル", 8), ("👩‍👩‍👧", 2), ("한글", 4), ("ａ", 2),
     ])
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(
-    "a name that does not fit loses its middle",
+    "a long name is shortened in its middle",
     arguments: [
       ("abcdefghij", 10, "abcdefghij"), ("abcdefghij", 7, "abc~hij"), ("abcdefghij", 6, "abc~ij"),
       ("abcdefghij", 2, "a~"), ("abcdefghij", 1, "~"), ("abcdefghij", 0, ""), ("", 0, ""),
@@ -35,7 +35,7 @@ import Testing
     #expect(text.fitted(to: width).columns <= max(width, 0))
   }
 
-  @Test("padding counts columns")
+  @Test("padding counts columns, not characters")
   func padded() {
     #expect("ル".padded(to: 4) == "ル  ")
     #expect("ル".paddedLeft(to: 4) == "  ル")

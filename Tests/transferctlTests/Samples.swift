@@ -3,7 +3,7 @@ import TransferAPI
 
 @testable import transferctl
 
-/// A job in the state a test needs.
+/// A job in the given state.
 func sampleJob(
   _ id: Int64, _ state: JobState = .running, done: Int64 = 0, total: Int64? = nil, rate: Int64 = 0,
   destination: String = "/data/file", batch: String? = nil, error: JobFailure? = nil
@@ -22,12 +22,12 @@ func sampleEvent(
     error: error)
 }
 
-/// As the daemon writes it on its event stream.
+/// An event as the daemon streams it.
 func serverSentEvent(_ event: Event) throws -> String {
   "id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: \(try json(event))\n\n"
 }
 
-/// A directory that ends with the test.
+/// A directory that is deleted at the end of the test.
 struct TemporaryFolder: ~Copyable {
   let path: String
 
@@ -37,4 +37,12 @@ struct TemporaryFolder: ~Copyable {
   }
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A file with these bytes, as `-i` reads it.
+func listFile(_ bytes: [UInt8]) throws -> ListFile {
+  let folder = try TemporaryFolder()
+  let path = folder.path + "/list"
+  try Data(bytes).write(to: URL(filePath: path))
+  return try ListFile(path)
 }

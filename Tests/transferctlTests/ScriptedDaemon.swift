@@ -4,15 +4,15 @@ import TransferAPI
 
 @testable import transferctl
 
-/// Answers as a test tells it to, and remembers what it was asked.
+/// A daemon whose responses the test provides. It records the requests.
 final class ScriptedDaemon: ControlTransport {
   typealias Answer = (status: Int, body: String)
 
   private let answer: @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Answer
   private let log = Mutex<[String]>([])
 
-  /// - Parameter answer: given how often this method and path (without its query) were asked before. A body of
-  ///   a stream is sent whole, and the stream stays open when it ends with `…`.
+  /// - Parameter answer: called with the number of earlier requests with this method and path (without its query). The
+  ///   body of a stream is sent at once; the stream stays open if the body ends with `…`.
   init(
     _ answer: @escaping @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Answer
   ) {

@@ -10,7 +10,7 @@ import TransferAPI
     try (Transferctl.parseAsRoot(["pause"] + arguments) as? Pause)?.jobs.selector()
   }
 
-  @Test("each way to name jobs")
+  @Test("jobs are named by ids, batch, state or all")
   func ways() throws {
     #expect(try selector(["3", "1", "3"]) == .ids([JobID(3), JobID(1)]))
     #expect(try selector(["--batch", "b"]) == .batch("b"))
@@ -18,7 +18,7 @@ import TransferAPI
     #expect(try selector(["--all"]) == .all)
   }
 
-  @Test("what was done is said in counts, problems by id")
+  @Test("the outcome is printed as counts, and problems with their ids")
   func words() {
     let problem = VerbOutcome.IDProblem(id: JobID(2), problem: Problem(.notFound, "no job 2"))
     #expect(VerbRun.lines(.pause, VerbOutcome(changed: 3, skipped: 0)) == ["paused 3 jobs"])
@@ -31,7 +31,7 @@ import TransferAPI
     #expect(VerbRun.words(Problem(.notAllowed, "cannot"), about: JobID(2)) == "job 2: cannot")
   }
 
-  @Test("long lists of ids are asked for in pieces")
+  @Test("long lists of ids take several requests")
   func pieces() {
     let query = JobQuery(ids: (1...450).map { JobID(Int64($0)) }, batch: "b")
     #expect(query.pieces.map { $0.ids?.count } == [200, 200, 50])
@@ -40,7 +40,7 @@ import TransferAPI
     #expect(JobQuery().pieces == [JobQuery()])
   }
 
-  @Test("names go into a path so that nothing of them is read as a path")
+  @Test("names are percent-encoded in request paths")
   func escaped() {
     #expect(ControlClient.escaped("a b/c?d&e=f%ü") == "a%20b%2Fc%3Fd%26e%3Df%25%C3%BC")
     #expect(
@@ -49,7 +49,7 @@ import TransferAPI
 }
 
 @Suite struct ControlClientTests {
-  @Test("pages are asked for until there is no next one")
+  @Test("pages are requested until the last one")
   func pages() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       try count == 0
@@ -63,14 +63,14 @@ import TransferAPI
       ])
   }
 
-  @Test("a page that does not advance is not asked for for ever")
+  @Test("paging ends if a page does not advance")
   func stuck() async throws {
     let daemon = ScriptedDaemon { _, _, _ in try ScriptedDaemon.page([sampleJob(2)], next: 2) }
     _ = try await daemon.client.jobs(JobQuery())
     #expect(daemon.requests.count == 2)
   }
 
-  @Test("what the daemon refuses is told in its words, also those of another release")
+  @Test("a refusal is reported with the daemon's message, even if its code is unknown")
   func refusals() async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       switch path {
@@ -83,7 +83,7 @@ import TransferAPI
     let client = daemon.client
     await #expect(throws: Problem(.notFound, "no job 1")) { try await client.job(JobID(1)) }
     await #expect(throws: ControlError.unexpected("short and stout")) { try await client.job(JobID(2)) }
-    await #expect(throws: ControlError.unexpected("the daemon answered with status 502")) {
+    await #expect(throws: ControlError.unexpected("transferd responded with status 502")) {
       try await client.job(JobID(3))
     }
     await #expect(throws: ControlError.self) { try await client.job(JobID(4)) }

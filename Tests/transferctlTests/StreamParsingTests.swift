@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Testing
+import TransferAPI
 
 @testable import transferctl
 
@@ -16,7 +17,7 @@ import Testing
   ]
 
   @Test(
-    "a stream cut at any byte tells the same events",
+    "a stream split at any byte gives the same events",
     arguments: 0...ServerSentEventParserTests.text.utf8.count)
   func split(at index: Int) {
     let bytes = Array(Self.text.utf8)
@@ -25,13 +26,13 @@ import Testing
     #expect(found == Self.events)
   }
 
-  @Test("one byte at a time")
+  @Test("a stream that arrives byte by byte gives the same events")
   func bytes() {
     var parser = ServerSentEventParser()
     #expect(Self.text.utf8.flatMap { parser.push(Data([$0])) } == Self.events)
   }
 
-  @Test("events of an unknown kind are passed over, unreadable ones are not")
+  @Test("events of an unknown kind are skipped, unreadable ones are errors")
   func items() throws {
     #expect(try EventFeed.item(ServerSentEvent(name: "future", data: "?")) == nil)
     #expect(throws: ControlError.self) { try EventFeed.item(ServerSentEvent(name: "state", data: "?")) }
@@ -41,7 +42,7 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-  @Test("lines are the same wherever the stream is cut", arguments: 0...13)
+  @Test("a stream split at any byte gives the same lines", arguments: 0...13)
   func split(at index: Int) {
     let bytes = Array("one\n\ntwo\nthree".utf8)
     var splitter = LineSplitter()

@@ -4,28 +4,28 @@ import TransferAPI
 @testable import transferctl
 
 @Suite struct TableTests {
-  @Test("columns line up, also with wide names and control characters")
+  @Test("columns are aligned, even with wide names and control characters")
   func aligned() {
     var table = Table([.init(title: "N", alignment: .right), .init(title: "NAME"), .init(title: "END")])
     let lines = table.lines([["1", "ファイル", "x"], ["200", "a\u{1b}[m\nb", "y"]])
     #expect(lines == ["  N  NAME        END", "  1  ファイル    x", "200  a\\x1b[m\\nb  y"])
   }
 
-  @Test("later pages get no second header and never narrower columns")
+  @Test("later pages have no second header and no narrower columns")
   func pages() {
     var table = Table([.init(title: "A"), .init(title: "B")])
     #expect(table.lines([["wide", "1"]]) == ["A     B", "wide  1"])
     #expect(table.lines([["x", "2"]]) == ["x     2"])
   }
 
-  @Test("the last cell gives way where lines have a limit")
+  @Test("the last cell is shortened if lines have a limit")
   func limit() {
     var table = Table([.init(title: "A"), .init(title: "B")], maximum: 12)
     let lines = table.lines([["1", String(repeating: "x", count: 40)]])
     #expect(lines.allSatisfy { $0.columns <= 12 })
   }
 
-  @Test("status shows what is known, and dashes for what is not")
+  @Test("status shows known values, and dashes for unknown ones")
   func jobs() {
     var table = JobTable(isWide: false, Paint(isOn: false))
     let lines = table.lines([
@@ -41,7 +41,7 @@ import TransferAPI
   }
 
   @Test(
-    "a job is called by its file, or by the end of its URL",
+    "a job is named by its file, or by the last segment of its URL",
     arguments: [
       ("/data/a.iso", "https://h/b", "a.iso"), ("/data/", "https://h/b.iso?x=/y", "b.iso"),
       ("/data/", "https://h/", "h"),
@@ -52,7 +52,7 @@ import TransferAPI
     #expect(JobTable.name(of: job) == name)
   }
 
-  @Test("names and values line up")
+  @Test("names and values are aligned")
   func details() {
     #expect(DetailText.aligned([("a", "1"), ("long", "x\ny")]) == ["a:     1", "long:  x\\ny"])
   }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import FoundationEssentials
 import Testing
 import TransferAPI
@@ -17,7 +18,7 @@ import TransferAPI
   }
 
   private func jobs(_ lines: JobLines) throws -> [NewJob] {
-    try lines.body.split(separator: UInt8(ascii: "\n")).map {
+    try lines.spool.data.split(separator: UInt8(ascii: "\n")).map {
       try WireCoding.decoder().decode(NewJob.self, from: Data($0))
     }
   }
@@ -28,7 +29,7 @@ import TransferAPI
     try Data(text.utf8).write(to: URL(filePath: path))
   }
 
-  @Test("a list is taken byte by byte: blanks, #, newlines with -0")
+  @Test("a list keeps every byte: spaces, #, and newlines with -0")
   func literal() {
     var found: [(Int, String)] = []
     InputLines.eachLiteral(in: Array(" a \n\n#b\r\n".utf8), separator: 10) {
@@ -45,25 +46,27 @@ import TransferAPI
     #expect(found.map(\.1) == ["?", "?"])
   }
 
-  @Test("a file that cannot be sent is named, and the others are added")
+  @Test("a file that cannot be uploaded is reported, and the others are added")
   func faults() throws {
     let folder = try TemporaryFolder()
     try write(folder.path + "/a")
     try write(folder.path + "/new\nline")
     var lines = JobLines()
     let list = Array("a\0gone\0\(folder.path)\0new\nline\0".utf8) + [0x63, 0xe9, 0]
-    lines.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: false)
+    try lines.add(
+      list: listFile(list), nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: false)
     #expect(try jobs(lines).map(\.destination) == ["https://h/a", "https://h/new%0Aline"])
     #expect(try jobs(lines).map(\.source) == [folder.path + "/a", folder.path + "/new\nline"])
     #expect(lines.faults.map(\.origin) == [.item(2), .item(3), .item(5)])
     #expect(lines.faults.map(\.status) == [.failed, .usage, .usage])
     try lines.requireFaultless()
     var second = JobLines()
-    second.add(list: list, nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: true)
+    try second.add(
+      list: listFile(list), nul: true, try plan("https://h/"), files(folder, root: folder.path), ignoringMissing: true)
     #expect(second.faults.map(\.origin) == [.item(3), .item(5)])
   }
 
-  @Test("nothing is added where nothing can be, or where a line is wrong in itself")
+  @Test("nothing is added if no file can be uploaded or a line is invalid")
   func nothing() throws {
     let folder = try TemporaryFolder()
     var lines = JobLines()
@@ -72,13 +75,13 @@ import TransferAPI
     #expect(error?.status == .failed)
     try write(folder.path + "/a")
     var manifest = JobLines()
-    manifest.add(
-      manifest: Array("{\"source\":\"a\"}\n{\"sourc\":\"a\"}\n".utf8), try plan("https://h/"),
+    try manifest.add(
+      manifest: listFile(Array("{\"source\":\"a\"}\n{\"sourc\":\"a\"}\n".utf8)), try plan("https://h/"),
       files(folder, root: folder.path))
     #expect(throws: CommandFailure.self) { try manifest.requireFaultless() }
   }
 
-  @Test("directories keep their paths below where we are, or below --root")
+  @Test("paths in directories are kept below the current directory or --root")
   func recursive() throws {
     let folder = try TemporaryFolder()
     for name in ["tree/a/b/f", "tree/g"] { try write(folder.path + "/" + name) }
@@ -99,7 +102,7 @@ import TransferAPI
     #expect(outside.faults.first?.status == .usage)
   }
 
-  @Test("keys and URLs by the file's facts, its digest among them")
+  @Test("keys and URLs may contain the file's properties, including its digest")
   func templates() throws {
     let folder = try TemporaryFolder()
     try write(folder.path + "/a b", "abc")
@@ -112,15 +115,15 @@ import TransferAPI
     #expect(try jobs(lines).map(\.destination) == ["https://h/\(digest)"])
   }
 
-  @Test("what a manifest's line says wins over the options")
+  @Test("the fields of a manifest line override the options")
   func manifest() throws {
     let folder = try TemporaryFolder()
     for name in ["a", "b", "c"] { try write(folder.path + "/" + name) }
     var plan = try plan("https://h/in/", key: "{name}")
-    plan.options.onSuccess = .delete
-    plan.options.uploadProtocol = .tus
+    plan.job.options.upload.onSuccess = .delete
+    plan.job.options.upload.uploadProtocol = .tus
     plan.job.batch = "nightly"
-    plan.job.headers = ["X-A": "1"]
+    plan.job.options.headers = ["X-A": "1"]
     var lines = JobLines()
     let text = """
       {"source":"a"}
@@ -129,23 +132,23 @@ import TransferAPI
       {"source":"\(folder.path)/c","headers":{"x-a":"2"},"destination":"https://h/c/"}
       {"source":"a","kind":"download"}
       """
-    lines.add(manifest: Array(text.utf8), plan, files(folder, root: folder.path))
+    try lines.add(manifest: listFile(Array(text.utf8)), plan, files(folder, root: folder.path))
     let jobs = try jobs(lines)
     #expect(jobs.map(\.destination) == ["https://h/in/a", "s3://bucket/b.bin", "https://h/c/c"])
     #expect(jobs.map(\.key) == ["a", "own", "c"])
-    #expect(jobs.map(\.upload.onSuccess) == [.delete, .keep, .delete])
-    #expect(jobs.map(\.upload.uploadProtocol) == [.tus, .s3, .tus])
+    #expect(jobs.map(\.options.upload.onSuccess) == [.delete, .keep, .delete])
+    #expect(jobs.map(\.options.upload.uploadProtocol) == [.tus, .s3, .tus])
     #expect(jobs.map(\.batch) == ["nightly", "other", "nightly"])
-    #expect(jobs[2].headers == ["x-a": "2"])
+    #expect(jobs[2].options.headers == ["x-a": "2"])
     #expect(lines.faults.map(\.origin) == [.line(5)])
   }
 
-  @Test("one URL, or one key, is not for many files")
+  @Test("several files must not share one URL or one key")
   func many() throws {
     #expect(throws: CommandFailure.self) { try plan("https://h/one").requireManyAllowed() }
     #expect(throws: CommandFailure.self) { try plan("https://h/", key: "k").requireManyAllowed() }
     var form = try plan("https://h/one")
-    form.options.uploadProtocol = .form
+    form.job.options.upload.uploadProtocol = .form
     try form.requireManyAllowed()
     for to in ["https://h/", "https://h/{size}", "https://h/?a=b", "s3://bucket", "https://h/in/?sig=x"] {
       try plan(to, key: "{path}").requireManyAllowed()
@@ -153,7 +156,7 @@ import TransferAPI
   }
 
   @Test(
-    "usage that cannot be meant is refused",
+    "contradictory options are refused",
     arguments: [
       ["upload"], ["upload", "a"], ["upload", "-", "--to", "http://h/"],
       ["upload", "-", "a", "--to", "http://h/", "--name", "x"],
@@ -171,8 +174,8 @@ import TransferAPI
     #expect(throws: (any Error).self) { try Transferctl.parseAsRoot(arguments) }
   }
 
-  @Test("the contract's command lines are understood")
-  func understood() throws {
+  @Test("the documented command lines are accepted")
+  func understood() {
     for arguments in [
       [
         "upload", "-0", "-i", "-", "--to", "https://h/in/{name}", "--batch", "b", "--key", "{path}:{mtime}",
@@ -191,8 +194,6 @@ import TransferAPI
       ],
       ["upload", "--manifest", "m.jsonl"],
       ["upload", "--files-from", "list", "--root", "/srv", "--recursive", "--to", "http://h/{relpath}"],
-    ] {
-      _ = try Transferctl.parseAsRoot(arguments)
-    }
+    ] { #expect(throws: Never.self) { try Transferctl.parseAsRoot(arguments) } }
   }
 }

@@ -6,58 +6,58 @@ import TransferAPI
 
 @testable import transferctl
 
-@Suite struct JobBoardTests {
-  @Test("sums follow each change")
+@Suite struct JobTrackerTests {
+  @Test("the sums follow each change")
   func sums() {
-    var board = JobBoard()
-    board.read(sampleJob(1, .queued))
-    board.read(sampleJob(2, .running, done: 5, total: 10, rate: 3))
-    #expect(board.unfinished == 2)
-    #expect(board.bytes.total == nil)
-    #expect(board.bytesPerSecond == 3)
-    board.apply(Progress(job: JobID(2), bytesDone: 8, bytesTotal: 10, bytesPerSecond: 4))
-    #expect(board.bytes.done == 8)
-    board.remove(JobID(1))
-    #expect(board.bytes.total == 10)
-    #expect(board.apply(sampleEvent(1, 2, to: .completed)) == .completed)
-    #expect(board.isSettled)
-    #expect(board.counts[.completed] == 1)
-    #expect(board.running.isEmpty)
-    #expect(board.bytes.done == 10)
+    var tracker = JobTracker()
+    tracker.read(sampleJob(1, .queued))
+    tracker.read(sampleJob(2, .running, done: 5, total: 10, rate: 3))
+    #expect(tracker.unfinished == 2)
+    #expect(tracker.bytes.total == nil)
+    #expect(tracker.bytesPerSecond == 3)
+    tracker.apply(Progress(job: JobID(2), bytesDone: 8, bytesTotal: 10, bytesPerSecond: 4))
+    #expect(tracker.bytes.done == 8)
+    tracker.remove(JobID(1))
+    #expect(tracker.bytes.total == 10)
+    #expect(tracker.apply(sampleEvent(1, 2, to: .completed)) == .completed)
+    #expect(tracker.isSettled)
+    #expect(tracker.counts[.completed] == 1)
+    #expect(tracker.running.isEmpty)
+    #expect(tracker.bytes.done == 10)
   }
 
-  @Test("a late number does not make a job run again")
+  @Test("late progress does not make an ended job running again")
   func lateProgress() {
-    var board = JobBoard()
-    board.read(sampleJob(1, .paused, done: 5, total: 10))
-    board.apply(Progress(job: JobID(1), bytesDone: 9, bytesTotal: 10, bytesPerSecond: 4))
-    board.apply(Progress(job: JobID(7), bytesDone: 9, bytesTotal: 10, bytesPerSecond: 4))
-    #expect(board.bytes.done == 5)
-    #expect(board.entries.count == 1)
+    var tracker = JobTracker()
+    tracker.read(sampleJob(1, .paused, done: 5, total: 10))
+    tracker.apply(Progress(job: JobID(1), bytesDone: 9, bytesTotal: 10, bytesPerSecond: 4))
+    tracker.apply(Progress(job: JobID(7), bytesDone: 9, bytesTotal: 10, bytesPerSecond: 4))
+    #expect(tracker.bytes.done == 5)
+    #expect(tracker.entries.count == 1)
   }
 
-  @Test("whatever did not complete is a failure, with words")
+  @Test("each job that did not complete is a failure with a reason")
   func failures() {
-    var board = JobBoard()
+    var tracker = JobTracker()
     let error = JobFailure(code: .http(404), message: "no such file", httpStatus: 404, transient: false)
-    board.read(sampleJob(4, .failed, error: error))
-    board.read(sampleJob(3, .cancelled))
-    board.read(sampleJob(2, .completed))
-    board.read(sampleJob(1, .queued))
-    board.remove(JobID(1))
+    tracker.read(sampleJob(4, .failed, error: error))
+    tracker.read(sampleJob(3, .cancelled))
+    tracker.read(sampleJob(2, .completed))
+    tracker.read(sampleJob(1, .queued))
+    tracker.remove(JobID(1))
     #expect(
-      board.failures.map(\.words) == [
+      tracker.failures.map(\.words) == [
         "job 1 was removed", "job 3 was cancelled", "job 4 failed: no such file (http-404)",
       ])
   }
 
-  @Test("claims of servers do not overflow the sums")
+  @Test("sizes that servers claim do not overflow the sums")
   func overflow() {
-    var board = JobBoard()
-    board.read(sampleJob(1, done: .max, total: .max))
-    board.read(sampleJob(2, done: .max, total: .max))
-    board.remove(JobID(1))
-    #expect(board.bytes.total == .max)
+    var tracker = JobTracker()
+    tracker.read(sampleJob(1, done: .max, total: .max))
+    tracker.read(sampleJob(2, done: .max, total: .max))
+    tracker.remove(JobID(1))
+    #expect(tracker.bytes.total == .max)
   }
 }
 
@@ -67,9 +67,9 @@ import TransferAPI
     return Waiter(target, connection: try daemon.connection(), display: display)
   }
 
-  /// `add --wait` of a small file said nothing where the file was there before the wait began.
-  @Test("what was just added is told of, though it has ended already", arguments: [true, false])
-  func told(tellsEnded: Bool) async throws {
+  /// Regression: `add --wait` printed nothing if a small file was complete before the wait began.
+  @Test("a job that was just added is printed even if it has already ended", arguments: [true, false])
+  func announced(announcesEnded: Bool) async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       path == "/v1/stats"
         ? try ScriptedDaemon.stats(lastEvent: 9)
@@ -78,13 +78,13 @@ import TransferAPI
     let words = Watched<[String]>([])
     let display = ProgressDisplay(Terminal(-1, environment: [:]), write: { text in words.mutate { $0.append(text) } })
     let waiter = Waiter(
-      .ids([JobID(1), JobID(2)]), connection: try daemon.connection(), tellsEnded: tellsEnded, display: display)
+      .ids([JobID(1), JobID(2)]), connection: try daemon.connection(), announcesEnded: announcesEnded, display: display)
     #expect(try await waiter.run(from: daemon.client) == .failed)
-    #expect(words.value.map { $0.hasPrefix("job 1 completed") } == (tellsEnded ? [true, false] : []))
-    #expect(words.value.count(where: { $0.hasPrefix("job 2 failed") }) == (tellsEnded ? 1 : 0))
+    #expect(words.value.map { $0.hasPrefix("job 1 completed") } == (announcesEnded ? [true, false] : []))
+    #expect(words.value.count(where: { $0.hasPrefix("job 2 failed") }) == (announcesEnded ? 1 : 0))
   }
 
-  @Test("jobs that have ended need no stream")
+  @Test("jobs that have ended need no event stream")
   func ended() async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       path == "/v1/stats"
@@ -96,7 +96,7 @@ import TransferAPI
   }
 
   @Test(
-    "the newest event's number is asked for before the states, and streamed from", .timeLimit(.minutes(5)))
+    "the newest event's number is read before the jobs, and the stream begins after it", .timeLimit(.minutes(5)))
   func order() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 41) }
@@ -110,13 +110,13 @@ import TransferAPI
     #expect(
       daemon.requests == [
         "GET /v1/stats", "GET /v1/jobs?ids=1&limit=500", "GET /v1/events?since=41&jobs=1&progress=true",
-        // Once for the size and name of what ended, once to be sure before ending.
+        // One request for the size and name of the ended job, one to make sure that all have ended.
         "GET /v1/jobs?ids=1&limit=500", "GET /v1/jobs?ids=1&limit=500",
       ])
   }
 
-  /// The job had failed and was retried between the two questions; the stream tells the failure again.
-  @Test("an old failure told again does not end the wait", .timeLimit(.minutes(5)))
+  /// The job was retried between the two requests; the stream repeats its earlier failure.
+  @Test("a repeated old failure does not end the wait", .timeLimit(.minutes(5)))
   func replay() async throws {
     let error = JobFailure(code: .dns, message: "x", transient: true)
     let daemon = ScriptedDaemon { _, path, count in
@@ -160,7 +160,7 @@ import TransferAPI
     #expect(daemon.requests.contains("GET /healthz"))
   }
 
-  @Test("time out", .timeLimit(.minutes(5)))
+  @Test("the wait ends with 124 at the timeout", .timeLimit(.minutes(5)))
   func timeout() async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 1) }
@@ -171,7 +171,7 @@ import TransferAPI
     #expect(end == .timedOut)
   }
 
-  @Test("unknown ids and batches end with 4; nothing at all is done")
+  @Test("unknown ids and batches end with 4; an empty selection ends with 0")
   func unknown() async throws {
     let daemon = ScriptedDaemon { _, path, _ in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 0) }
@@ -187,7 +187,7 @@ import TransferAPI
     #expect(try await waiter(.all, daemon).run(from: daemon.client) == .done)
   }
 
-  @Test("jobs that join in the meantime are waited for too", .timeLimit(.minutes(5)))
+  @Test("jobs that are added meanwhile are waited for too", .timeLimit(.minutes(5)))
   func joining() async throws {
     let daemon = ScriptedDaemon { _, path, count in
       if path == "/v1/stats" { return try ScriptedDaemon.stats(lastEvent: 1) }

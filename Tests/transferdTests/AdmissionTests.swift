@@ -20,14 +20,14 @@ import TransferAPI
     admission.pick(from: &window, load: load, capacity: capacity).map(\.rawValue)
   }
 
-  @Test("in order, up to the limits of the origin and of all")
+  @Test("jobs are picked in order, up to the limits for each origin and in total")
   func limits() {
     var waiting = window("a", "a", "a", "b", "c", "d")
     #expect(pick(&waiting) == [1, 2, 4, 5])
     #expect(waiting.candidates.map(\.id.rawValue) == [3, 6])
   }
 
-  @Test("what is under way counts")
+  @Test("running transfers count towards the limits")
   func load() {
     var load = Admission.Load()
     load.add("a")
@@ -41,13 +41,13 @@ import TransferAPI
     #expect(load.perOrigin["a"] == nil)
   }
 
-  @Test("a closed origin gets nothing, a probed one a single job")
+  @Test("a closed origin gets no job, and a probed origin gets one")
   func capacity() {
     var waiting = window("a", "b", "b")
     #expect(pick(&waiting, capacity: { $0 == "a" ? 0 : 1 }) == [2])
   }
 
-  @Test("of those that wait for a probed origin each has its turn")
+  @Test("each job that waits for a probed origin probes it in turn")
   func turns() {
     for (last, next) in [(0, 1), (1, 3), (2, 3), (4, 5), (5, 1), (9, 1)] {
       var waiting = window("a", "b", "a", "b", "a")
@@ -60,23 +60,23 @@ import TransferAPI
       admission.pick(from: &none, load: .init(), capacity: { _ in .max }, lastProbes: ["a": JobID(7)]) == [JobID(1)])
   }
 
-  @Test("a job that must run alone begins once nothing runs, the first one of several")
+  @Test("an isolated job starts only when nothing else runs, and the first of several starts first")
   func alone() {
     let marked = [2, 5].map { Candidate(id: JobID($0), origin: "a", priority: 0) }
     for (candidates, running, expected) in [
       (marked, 0, JobID(2)), (marked, 1, nil), ([], 0, nil), (Array(marked.dropFirst()), 0, JobID(5)),
     ] {
-      #expect(Admission.pickAlone(from: candidates, running: running) == expected)
+      #expect(Admission.pickIsolated(from: candidates, running: running) == expected)
     }
   }
 
-  @Test("it keeps the others waiting for ten minutes, longer with each further mark, and never for ever")
+  @Test("the isolation limit is ten minutes, doubles with each further crash mark, and is bounded")
   func trial() {
-    let minutes = [-1, 0, 2, 3, 4, 9, 1000, Int.max].map { Admission.trial(marks: $0) }
+    let minutes = [-1, 0, 2, 3, 4, 9, 1000, Int.max].map { Admission.isolationLimit(crashMarks: $0) }
     #expect(minutes == [600, 600, 600, 1200, 2400, 76_800, 76_800, 76_800].map { .seconds($0) })
   }
 
-  @Test("saturated origins are named")
+  @Test("saturated origins are reported")
   func saturated() {
     var load = Admission.Load()
     load.add("a")
@@ -86,7 +86,7 @@ import TransferAPI
     #expect(admission.saturated(load, capacity: { _ in 1 }) == ["a", "b"])
   }
 
-  @Test("picks what the plain rule picks, whatever waits")
+  @Test("the window picks the same jobs as a naive search")
   func random() {
     var generator = SplitMix(seed: 7)
     for round in 0..<500 {
@@ -121,7 +121,7 @@ import TransferAPI
     }
   }
 
-  @Test("a turn with nothing to give asks about nobody, however many wait")
+  @Test("a pass without free slots examines no candidate, however many wait")
   func cost() {
     var load = Admission.Load()
     for _ in 0..<2 { load.add("a") }

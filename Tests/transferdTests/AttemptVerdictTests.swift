@@ -7,12 +7,12 @@ import TransferAPI
 @testable import transferd
 
 @Suite struct AttemptVerdictTests {
-  /// A claimed job, through the store that makes them.
+  /// A claimed job from a real store.
   private func record(_ change: (inout JobSpec) -> Void = { _ in }) async throws -> (Store, JobRecord, String) {
     let directory = "/tmp/transferd-verdict-\(UInt64.random(in: 0 ... .max))"
     let store = try Store(directory: directory, now: Date(), onEvents: { _ in })
     var spec = JobSpec(owner: 0, url: "http://h/x", origin: "http://h:80", destination: "/d/x")
-    spec.maxAttempts = 3
+    spec.options.maxAttempts = 3
     change(&spec)
     let id = try await store.submit([spec], in: .everything, at: Date())[0].get().id
     return (store, try await store.claim([id], at: Date())[0], directory)
@@ -41,7 +41,7 @@ import TransferAPI
     return verdict
   }
 
-  @Test("what may pass is tried again, up to the limit")
+  @Test("transient errors are retried, up to the limit")
   func transient() async throws {
     let error = TransferError.connection(.refused(host: "h", reason: "refused"))
     #expect(try await verdict(error, attempt: 2).settlement.event == .postpone)
@@ -50,18 +50,18 @@ import TransferAPI
     #expect(last.settlement.failure?.code == .connect)
   }
 
-  @Test("progress starts the count anew")
+  @Test("progress resets the count of attempts")
   func progress() async throws {
     let error = TransferError.connection(.stalled)
     let verdict = try await verdict(error, attempt: 3, bytesBefore: 10, after: 20)
     #expect(verdict.settlement.event == .postpone)
     #expect(verdict.settlement.resetAttempts)
-    // The same bytes again are no progress.
+    // The same bytes again are not progress.
     #expect(try await self.verdict(error, attempt: 3, bytesBefore: 20, after: 20).settlement.event == .fail)
   }
 
   @Test(
-    "what will not pass is not tried again",
+    "permanent errors are not retried",
     arguments: [
       TransferError.response(.unacceptableStatus(404, retryAfter: nil)),
       .response(.unacceptableStatus(401, retryAfter: nil)), .response(.unacceptableStatus(403, retryAfter: nil)),
@@ -73,7 +73,7 @@ import TransferAPI
     #expect(try await verdict(error).settlement.event == .fail)
   }
 
-  @Test("a full disk is waited for, however long")
+  @Test("a full disk is retried without limit")
   func diskFull() async throws {
     let verdict = try await verdict(.file(.diskFull("full")), attempt: 500)
     #expect(verdict.settlement.event == .postpone)
@@ -83,13 +83,13 @@ import TransferAPI
     #expect(try await !self.verdict(.connection(.stalled), attempt: 1).settlement.isUncounted)
   }
 
-  @Test("a server's wish sets the delay")
+  @Test("Retry-After sets the delay")
   func retryAfter() async throws {
     let verdict = try await verdict(.response(.unacceptableStatus(503, retryAfter: .seconds(100))))
     #expect(verdict.settlement.retryDelay >= .seconds(100))
   }
 
-  @Test("a pause keeps the bytes, a cancel does not, and a failure that came first is a failure")
+  @Test("a pause keeps the bytes, a cancel discards them, and an earlier failure stays a failure")
   func stops() async throws {
     let paused = try await verdict(.cancelled, .pause, after: 50)
     #expect(paused.settlement.event == .pause)

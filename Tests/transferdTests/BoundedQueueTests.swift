@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct BoundedQueueTests {
   private func queue(_ limit: Int) -> BoundedQueue<String> { BoundedQueue(limit: limit) { $0.utf8.count } }
 
-  @Test("everything is handed out in its order, and then the end", arguments: [0, 1, 100, 1 << 20])
+  @Test("elements come out in their order, then the end", arguments: [0, 1, 100, 1 << 20])
   func order(limit: Int) async throws {
     let queue = queue(limit)
     async let taken: [String] = {
@@ -20,7 +20,7 @@ import Testing
     #expect(await taken == texts)
   }
 
-  @Test("who writes waits only beyond the limit")
+  @Test("append waits only beyond the limit")
   func limit() async throws {
     let queue = queue(10)
     try await queue.append(["0123456789"])
@@ -36,7 +36,7 @@ import Testing
     #expect(isIn.value)
   }
 
-  @Test("what came while nobody took is taken in groups")
+  @Test("elements that were appended meanwhile are taken in groups")
   func groups() async throws {
     let queue = queue(1000)
     for number in 0..<10 { try await queue.append([String(number)]) }
@@ -46,7 +46,7 @@ import Testing
     #expect(await queue.next(upTo: 100).isEmpty)
   }
 
-  @Test("who writes to nobody is told so")
+  @Test("append throws when the queue is abandoned")
   func abandoned() async throws {
     let queue = queue(1)
     let writer = Task { try await queue.append(["much"]) }
@@ -55,5 +55,22 @@ import Testing
     await #expect(throws: CancellationError.self) { try await writer.value }
     await #expect(throws: CancellationError.self) { try await queue.append(["more"]) }
     #expect(await queue.next(upTo: 5).isEmpty)
+  }
+
+  @Test("the limit grows as long as there is more memory")
+  func extended() async throws {
+    let steps = Watched(0)
+    let queue = BoundedQueue<String>(limit: 10, weight: { $0.utf8.count }) {
+      steps.mutate { steps in
+        steps += 1
+        return steps <= 2 ? 10 : 0
+      }
+    }
+    for _ in 0..<3 { try await queue.append(["0123456789"]) }
+    #expect(steps.value == 2)
+    let writer = Task { try await queue.append(["x"]) }
+    try await steps.wait(for: "a third step") { $0 == 3 ? () : nil }
+    #expect(await queue.next(upTo: 1) == ["0123456789"])
+    try await writer.value
   }
 }

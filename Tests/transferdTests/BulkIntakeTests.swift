@@ -17,7 +17,7 @@ import TransferAPI
     return all
   }
 
-  @Test("lines come out whole wherever the bytes were cut", arguments: [1, 2, 7, 10_000])
+  @Test("lines are complete wherever the bytes are split", arguments: [1, 2, 7, 10_000])
   func cuts(_ chunk: Int) throws {
     let lines = lines("{\"source\":\"http://h/é\"}\r\n\n{\"source\":5}\n{\"source\":\"http://h/2\"}", chunk: chunk)
     #expect(lines.map(\.number) == [1, 3, 4])
@@ -26,7 +26,7 @@ import TransferAPI
     #expect(try lines[2].job.get().source == "http://h/2")
   }
 
-  @Test("an endless line is refused once, and costs no memory")
+  @Test("an endless line is refused once and uses no memory")
   func endless() {
     let long = String(repeating: "x", count: 3 << 20)
     let lines = lines(long + "\n{\"source\":\"http://h/\"}\n", chunk: 65536)
@@ -36,7 +36,7 @@ import TransferAPI
     #expect((try? lines[1].job.get()) != nil)
   }
 
-  @Test("groups are bounded")
+  @Test("the size of a group is limited")
   func groups() {
     var intake = BulkIntake()
     intake.take(ByteBuffer(string: String(repeating: "{\"source\":\"http://h/\"}\n", count: 2500)))

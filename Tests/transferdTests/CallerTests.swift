@@ -4,12 +4,12 @@ import Testing
 @testable import transferd
 
 @Suite struct CallerTests {
-  @Test("the daemon's own user and root reach everything, a member what is the member's")
+  @Test("the daemon's own user and root reach all jobs, a member reaches the member's jobs")
   func scope() {
     #expect(Caller(uid: 1000, daemon: 1000).role == .owner)
     #expect(Caller(uid: 0, daemon: 1000).role == .root)
     #expect(Caller(uid: 1001, daemon: 1000).role == .member)
-    // A daemon of root has no members by the name of root.
+    // Root is the owner of a daemon that runs as root.
     #expect(Caller(uid: 0, daemon: 0).role == .owner)
     #expect(Caller(uid: 1000, daemon: 1000).scope == .everything)
     #expect(Caller(uid: 0, daemon: 1000).scope == .everything)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(
-    "a member's job deletes and moves the member's files alone",
+    "a member's job deletes and moves only the member's files",
     arguments: [
       // The file's owner, the job's, the daemon's.
       (1001, 1001, 1000, true), (1002, 1001, 1000, false), (1000, 1001, 1000, false), (0, 1001, 1000, false),

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -6,21 +7,22 @@ import Testing
 
 @Suite struct CrashVerdictTests {
   @Test(
-    "each mark makes the circle of the suspects smaller",
+    "each mark reduces the suspects",
     arguments: [
       // marks, marked, alone, verdict
-      (0, false, true, CrashVerdict.goOn), (1, true, true, .goOn), (1, true, false, .goOn), (2, true, true, .goOn),
-      (2, true, false, .goOn), (3, true, true, .fail), (3, true, false, .goOnUnseen), (9, true, true, .fail),
-      // A kill is no crash, whatever was before.
-      (3, false, true, .goOn), (9, false, false, .goOn),
+      (0, false, true, CrashVerdict.resume), (1, true, true, .resume), (1, true, false, .resume),
+      (2, true, true, .resume),
+      (2, true, false, .resume), (3, true, true, .fail), (3, true, false, .resumeUnchecked), (9, true, true, .fail),
+      // A kill is not a crash, whatever happened before.
+      (3, false, true, .resume), (9, false, false, .resume),
     ])
-  func verdicts(_ marks: Int, _ isMarked: Bool, _ isAlone: Bool, _ expected: CrashVerdict) {
-    #expect(CrashVerdict(marks: marks, isMarked: isMarked, isAlone: isAlone) == expected)
+  func verdicts(_ marks: Int, _ isMarked: Bool, _ ranAlone: Bool, _ expected: CrashVerdict) {
+    #expect(CrashVerdict(marks: marks, isMarked: isMarked, ranAlone: ranAlone) == expected)
   }
 
   private static let run = "0123456789abcdef"
 
-  @Test("a mark is read, and nothing else is taken for one")
+  @Test("a mark is parsed, and other text gives no mark")
   func marks() {
     let mark = CrashMark("transferd crash \(Self.run) signal 11          \n".utf8)
     #expect(mark?.run == Self.run && mark?.signal == SIGSEGV && mark?.signalName == "SIGSEGV")
@@ -33,7 +35,7 @@ import Testing
     ] { #expect(CrashMark(text.utf8) == nil, "\(text)") }
   }
 
-  @Test("the file keeps its room and the mark until the mark was counted")
+  @Test("the file keeps its size, and the mark until it is cleared")
   func file() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path("transferd.crash")

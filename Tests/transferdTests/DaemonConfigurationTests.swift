@@ -9,32 +9,32 @@ import TransferEngine
 @Suite struct DaemonConfigurationTests {
   private func load(
     _ text: String, environment: [String: String] = [:], flags: DaemonConfiguration.Flags = .init()
-  ) async throws -> DaemonConfiguration {
+  ) throws -> DaemonConfiguration {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
     var flags = flags
     flags.configurationFile = try directory.file("transferd.yaml", text: text)
-    return try await DaemonConfiguration.load(flags, environment: environment)
+    return try DaemonConfiguration.load(flags, environment: environment)
   }
 
-  @Test("the sample sets what is the default")
-  func sample() async throws {
+  @Test("the sample file sets the defaults")
+  func sample() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let text = try String(contentsOf: root.appending(path: "packaging/transferd.yaml"), encoding: .utf8)
-    #expect(try await load(text) == DaemonConfiguration())
-    // Each key is told there, if only in a comment.
+    #expect(try load(text) == DaemonConfiguration())
+    // The sample mentions each key, at least in a comment.
     for key in ConfigurationKey.all {
       #expect(text.contains("\(key.name.split(separator: ".").last ?? ""):"), "\(key.name)")
     }
   }
 
   @Test("every key takes effect")
-  func keys() async throws {
+  func keys() throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
     let authorities = try directory.file("ca.pem", text: "")
-    let loaded = try await load(
+    let loaded = try load(
       """
       transferd:
         maxActive: 3
@@ -57,7 +57,7 @@ import TransferEngine
           timeout: 5s
       """)
     var expected = DaemonConfiguration()
-    expected.limits.admission = Admission(maxActive: 3, maxPerOrigin: 2)
+    expected.limits.queue.admission = Admission(maxActive: 3, maxPerOrigin: 2)
     expected.limits.maxAttempts = 5
     expected.limits.timeouts = .init(connect: .seconds(120), stall: .milliseconds(500))
     expected.historyDays = 0
@@ -73,16 +73,16 @@ import TransferEngine
   }
 
   @Test(
-    "a file that sets nothing is fine",
+    "a file without settings is valid",
     arguments: ["", "# all\n# comments\n", "transferd:\n", "transferd: {}\n", "transferd:\n  hooks:\n"])
-  func nothing(_ text: String) async throws {
-    #expect(try await load(text) == DaemonConfiguration())
+  func nothing(_ text: String) throws {
+    #expect(try load(text) == DaemonConfiguration())
   }
 
   @Test(
-    "what is wrong is told with its line, its key and what is allowed",
+    "an error names the line, the key and the allowed values",
     arguments: [
-      // Once ignored: the daemon ran with 16.
+      // Regression: this was once ignored, and the daemon ran with 16.
       ("transferd:\n  maxActve: 3\n", ["line 2", "\"maxActve\"", "maxActive, maxPerOrigin"]),
       ("maxActive: 3\n", ["line 1", "\"maxActive\" at the top", "below transferd:"]),
       ("transferd:\n  maxActive: 3\nhooks:\n  x: 1\n", ["line 3", "\"hooks\" at the top"]),
@@ -103,53 +103,55 @@ import TransferEngine
       ("transferd:\n  hooks:\n    onFailure: [x]\n", ["line 3", "absolute path"]),
       ("transferd:\n  hooks: 3\n", ["line 2", "hooks"]),
       ("transferd:\n  certificateAuthorityFile: ca.pem\n", ["absolute path"]),
-      ("transferd:\n  certificateAuthorityFile: /none/ca.pem\n", ["/none/ca.pem", "can be read"]),
+      ("transferd:\n  certificateAuthorityFile: /none/ca.pem\n", ["/none/ca.pem", "readable file"]),
       ("transferd:\n  maxActive: 3\n  maxActive: 4\n", ["maxActive"]),
-      ("transferd: 3\n", ["line 1", "keys of transferd: are missing"]), ("- a\n", ["line 1", "must begin with"]),
+      ("transferd: 3\n", ["line 1", "transferd: has no keys"]), ("- a\n", ["line 1", "top-level key transferd:"]),
       ("transferd: [\n", ["not YAML"]), ("a: 1\n---\nb: 2\n", ["not YAML"]),
     ])
-  func faults(_ text: String, _ words: [String]) async throws {
-    let error = await #expect(throws: DaemonConfiguration.Invalid.self) { try await load(text) }
+  func faults(_ text: String, _ words: [String]) throws {
+    let error = #expect(throws: DaemonConfiguration.Invalid.self) { try load(text) }
     let description = try #require(error?.description)
     #expect(description.contains("transferd.yaml") && !description.contains("\n"), "\(description)")
     for word in words { #expect(description.contains(word), "\(description)") }
   }
 
-  @Test("a file that is not there, or a directory, is an error that names it")
-  func unreadable() async throws {
+  @Test("a missing file or a directory is an error that names the path")
+  func unreadable() throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
-    for (path, words) in [(directory.path("none"), "No such file"), (directory.path("."), "not a file")] {
-      let error = await #expect(throws: DaemonConfiguration.Invalid.self) {
-        try await DaemonConfiguration.load(.init(configurationFile: path), environment: [:])
+    for (path, words) in [(directory.path("none"), "No such file"), (directory.path("."), "not a readable file")] {
+      let error = #expect(throws: DaemonConfiguration.Invalid.self) {
+        try DaemonConfiguration.load(.init(configurationFile: path), environment: [:])
       }
       #expect(error?.description.contains(path) == true && error?.description.contains(words) == true)
     }
   }
 
-  @Test("the environment wins over the file, the command line over both; what lost is checked all the same")
-  func precedence() async throws {
+  @Test("the environment overrides the file, and the command line overrides both; overridden values are checked too")
+  func precedence() throws {
     let text = "transferd:\n  maxActive: 3\n  maxPerOrigin: 3\n  historyDays: 3\n"
     let environment = [
       "TRANSFERD_MAX_ACTIVE": "4", "TRANSFERD_MAX_PER_ORIGIN": "4", "TRANSFERD_STATE_DIR": "/x",
       "TRANSFERD_LOG_LEVEL": "",
     ]
-    let loaded = try await load(text, environment: environment, flags: .init(maxActive: 5))
-    #expect(loaded.limits.admission == Admission(maxActive: 5, maxPerOrigin: 4))
+    let loaded = try load(text, environment: environment, flags: .init(maxActive: 5))
+    #expect(loaded.limits.queue.admission == Admission(maxActive: 5, maxPerOrigin: 4))
     #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
-    let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": "/bin/echo,done"]
-    #expect(
-      try await load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
-    await #expect(throws: DaemonConfiguration.Invalid.self) {
-      try await load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
+    for text in ["/bin/echo,done", " /bin/echo , done\t"] {
+      let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": text]
+      #expect(
+        try load("", environment: hooks).limits.hooks.onComplete == Command(arguments: ["/bin/echo", "done"]))
+    }
+    #expect(throws: DaemonConfiguration.Invalid.self) {
+      try load("transferd:\n  maxActive: none\n", environment: environment, flags: .init(maxActive: 5))
     }
   }
 
-  @Test("a variable that cannot be used is named")
-  func variables() async throws {
+  @Test("an invalid variable is named in the error")
+  func variables() throws {
     for key in ConfigurationKey.all where key.name != "socketGroup" {
-      let error = await #expect(throws: DaemonConfiguration.Invalid.self) {
-        try await DaemonConfiguration.load(.init(), environment: [key.variable: "?"])
+      let error = #expect(throws: DaemonConfiguration.Invalid.self) {
+        try DaemonConfiguration.load(.init(), environment: [key.variable: "?"])
       }
       #expect(error?.description.contains(key.variable) == true, "\(key.name)")
       #expect(error?.description.contains(key.allowed) == true, "\(key.name)")

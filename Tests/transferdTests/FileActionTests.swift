@@ -9,7 +9,7 @@ import TransferEngine
 @testable import transferd
 
 @Suite struct FileActionTests {
-  /// A file that was uploaded, and a directory to move it to; on another file system where that is asked for.
+  /// An uploaded file, and a directory to move it to, optionally on another file system.
   struct Room {
     let directory: TemporaryDirectory
     let sent: String
@@ -39,7 +39,7 @@ import TransferEngine
     func sentText(_ name: String) -> String? { try? String(contentsOfFile: sent + "/" + name, encoding: .utf8) }
   }
 
-  /// A directory on /dev/shm, which is a file system of its own.
+  /// A directory on /dev/shm, which is a separate file system.
   final class OtherFileSystem: Sendable {
     let path: String
     init() throws {
@@ -52,7 +52,7 @@ import TransferEngine
   private func isDone(_ step: FileActionPerformer.Step) -> Bool { if case .done = step { true } else { false } }
   private func isFailed(_ step: FileActionPerformer.Step) -> Bool { if case .failed = step { true } else { false } }
 
-  @Test("the version that was sent is deleted, and doing it again is no fault")
+  @Test("the uploaded version is deleted, and repeating the action succeeds")
   func delete() throws {
     let room = try Room()
     let performer = FileActionPerformer(action: try room.action(.delete))
@@ -61,12 +61,12 @@ import TransferEngine
     #expect(isDone(performer.perform()))
   }
 
-  @Test("a delete that was cut off in the middle is finished")
+  @Test("an interrupted delete is finished")
   func deleteAfterCrash() throws {
     let room = try Room()
     let performer = FileActionPerformer(action: try room.action(.delete))
     try FileManager.default.moveItem(atPath: room.path, toPath: room.directory.path("out/.transferd-7.deleted"))
-    // A new file under the old name is nobody's business.
+    // A new file with the old name must stay.
     try room.directory.file("out/a.csv", text: "new")
     #expect(isDone(performer.perform()))
     #expect(room.outNames == ["a.csv"])
@@ -76,7 +76,7 @@ import TransferEngine
     case grown, touched, replaced, link
   }
 
-  @Test("another version stays where it is", arguments: Change.allCases, [false, true])
+  @Test("another version is not deleted or moved", arguments: Change.allCases, [false, true])
   func changed(_ change: Change, moves: Bool) throws {
     let room = try Room()
     let action = try moves ? room.move : room.action(.delete)
@@ -101,7 +101,7 @@ import TransferEngine
     #expect(room.sentNames.isEmpty)
   }
 
-  @Test("a file is moved, and doing it again is no fault", arguments: [false, true])
+  @Test("a file is moved, and repeating the action succeeds", arguments: [false, true])
   func move(acrossFileSystems: Bool) throws {
     let room = try Room(acrossFileSystems: acrossFileSystems)
     let performer = FileActionPerformer(action: try room.move)
@@ -113,7 +113,7 @@ import TransferEngine
     #expect(room.sentNames == ["a.csv"])
   }
 
-  @Test("what stands in the other directory is never replaced", arguments: [false, true])
+  @Test("a move never replaces an existing file", arguments: [false, true])
   func taken(acrossFileSystems: Bool) throws {
     let room = try Room(acrossFileSystems: acrossFileSystems)
     try Data("old".utf8).write(to: URL(filePath: room.sent + "/a.csv"))
@@ -121,7 +121,7 @@ import TransferEngine
     #expect(isDone(FileActionPerformer(action: action).perform()))
     #expect(room.sentNames == ["a.csv", "a.job-7.csv"])
     #expect(room.sentText("a.csv") == "old" && room.sentText("a.job-7.csv") == "content")
-    // The second name is taken too: the file stays.
+    // The second name exists too, so the file is not moved.
     let second = try Room(acrossFileSystems: acrossFileSystems)
     for name in ["a.csv", "a.job-7.csv"] { try Data("old".utf8).write(to: URL(filePath: second.sent + "/" + name)) }
     #expect(isFailed(FileActionPerformer(action: try second.move).perform()))
@@ -129,21 +129,21 @@ import TransferEngine
     #expect(second.sentText("a.job-7.csv") == "old")
   }
 
-  @Test("a move across file systems that was cut off is finished, whatever its last step")
+  @Test("an interrupted move across file systems is finished, whatever its last step")
   func crossAfterCrash() throws {
-    // A half copy under the hidden name.
+    // An incomplete copy with the hidden name.
     let first = try Room(acrossFileSystems: true)
     try Data("cont".utf8).write(to: URL(filePath: first.sent + "/.transferd-7.copy"))
     #expect(isDone(FileActionPerformer(action: try first.move).perform()))
     #expect(first.sentNames == ["a.csv"] && first.sentText("a.csv") == "content")
-    // The whole copy under its name, the original still there.
+    // A complete copy with its name, and the original still exists.
     let second = try Room(acrossFileSystems: true)
     try Data("content".utf8).write(to: URL(filePath: second.sent + "/a.csv"))
     #expect(isDone(FileActionPerformer(action: try second.move).perform()))
     #expect(second.sentNames == ["a.csv"] && second.outNames.isEmpty)
   }
 
-  @Test("a hard link in the other directory is the file itself")
+  @Test("a hard link in the target directory counts as the moved file")
   func hardLink() throws {
     let room = try Room()
     try FileManager.default.linkItem(atPath: room.path, toPath: room.sent + "/a.csv")
@@ -151,7 +151,7 @@ import TransferEngine
     #expect(room.outNames.isEmpty && room.sentNames == ["a.csv"])
   }
 
-  @Test("a directory that is gone, or a file that somebody else took, is said")
+  @Test("a missing directory or a missing file is reported")
   func missing() throws {
     let room = try Room()
     #expect(isFailed(FileActionPerformer(action: try room.action(.move(to: "/nonexistent"))).perform()))
@@ -162,7 +162,7 @@ import TransferEngine
   }
 
   @Test(
-    "names keep their endings and their length",
+    "names keep their extension and fit the length limit",
     arguments: [
       ("/d/a.csv", "a.job-7.csv"), ("/d/a", "a.job-7"), ("/d/.hidden", ".hidden.job-7"),
       ("/d/a.tar.gz", "a.tar.job-7.gz"),
@@ -172,25 +172,25 @@ import TransferEngine
     #expect(FileActionPerformer.names(for: path, job: JobID(7))[1] == second)
   }
 
-  @Test("a round shares its syncs and puts off what a full disk refuses")
+  @Test("a round syncs each directory once and postpones actions on a full disk")
   func round() throws {
     let room = try Room()
     let outcomes = FileActionRound.perform([try room.move], now: Date(timeIntervalSince1970: 0))
     #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(room.path) to \(room.sent)/a.csv")])
-    guard case .later("x: No space left on device") = FileActionPerformer.step("x", ENOSPC) else {
+    guard case .retryLater("x: No space left on device") = FileActionPerformer.step("x", ENOSPC) else {
       Issue.record("a full disk is not waited for")
       return
     }
   }
 
-  @Test("where a file is brought to and taken from is checked on the open directory", arguments: [false, true])
+  @Test("the rules are checked on the open source and target directories", arguments: [false, true])
   func rules(isSwapped: Bool) throws {
     let room = try Room()
     let (out, sent) = (room.directory.path("out"), room.sent)
     for (action, closed) in [(try room.action(.delete), out), (try room.move, out), (try room.move, sent)] {
       var rules = PathRules(roots: [out, sent].filter { $0 != closed })
       if isSwapped {
-        // The same file, by another link in a directory that is closed, under a name that is open.
+        // The same file through a link: the path is allowed, but the directory behind it is forbidden.
         rules = PathRules(directories: [.init(closed, reason: "it is closed")])
         let moved = closed + ".moved"
         rename(closed, moved)
@@ -210,7 +210,7 @@ import TransferEngine
     }
   }
 
-  @Test("a round holds few directories open, however many there are")
+  @Test("a round keeps few directories open, however many there are")
   func manyDirectories() throws {
     let room = try Room()
     let actions = try (0..<200).map { number in
@@ -228,7 +228,7 @@ import TransferEngine
   }
 
   @Test(
-    "a member's job leaves a file that belongs to another user where it is", .enabled(if: geteuid() == 0, "needs root"))
+    "a member's job does not delete or move another user's file", .enabled(if: geteuid() == 0, "needs root"))
   func foreign() throws {
     let (alice, bob, daemon) = (UInt32(41_002), UInt32(41_003), UInt32(41_001))
     for isDelete in [true, false] {
@@ -238,7 +238,7 @@ import TransferEngine
       let refused = FileActionPerformer(action: try room.action(kind, owner: bob), daemon: daemon).perform()
       #expect(refused == .failed("kept \(room.path): it belongs to another user"))
       #expect(room.outNames == ["a.csv"] && room.sentNames.isEmpty)
-      // A name of Bob's for a file of Alice's changes nothing.
+      // Bob's hard link to Alice's file changes nothing.
       let name = room.directory.path("out/b.csv")
       try #require(link(room.path, name) == 0)
       var linked = try room.action(kind, owner: bob)

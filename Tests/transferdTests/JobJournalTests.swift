@@ -12,7 +12,7 @@ import TransferAPI
     let directory: TemporaryDirectory
     let store: Store
     let record: JobRecord
-    /// What the row said when the slot was given back: whether a file was about to get its name.
+    /// Whether the row already named the file to be renamed when the slot was released.
     let slot = Watched<[Bool]>([])
 
     init() async throws {
@@ -40,7 +40,7 @@ import TransferAPI
   }
 
   @Test(
-    "a file of any size gives its slot back before it gets its name; only a large one is gone on from",
+    "the slot is released before the rename, and only large files store resume data",
     arguments: [(0, false), (1 << 20, false), (1 << 20 + 1, true)] as [(Int64, Bool)])
   func slot(_ size: Int64, _ isKept: Bool) async throws {
     let world = try await World()
@@ -53,7 +53,7 @@ import TransferAPI
     await world.store.close()
   }
 
-  @Test("an attempt whose claim is lost writes nothing and gives nothing its name")
+  @Test("an attempt that lost its claim writes nothing and renames nothing")
   func lost() async throws {
     let world = try await World()
     await #expect(throws: LostClaim.self) {

@@ -1,3 +1,4 @@
+import Store
 import Testing
 import TransferAPI
 
@@ -21,7 +22,7 @@ import TransferAPI
   }
 
   @Test(
-    "the name comes from the URL, made safe",
+    "the name comes from the URL and is made safe",
     arguments: [
       ("https://h/a.iso", "/d/a.iso"), ("https://h/a%20b", "/d/a b"), ("https://h/x?f=/y", "/d/x"),
       ("https://h/", "/d/"), ("https://h", "/d/"), ("https://h/%2e%2e", "/d/"), ("https://h/..%2fetc", "/d/etc"),
@@ -31,7 +32,7 @@ import TransferAPI
     #expect(try JobValidation().spec(job(url)).destination == destination)
   }
 
-  @Test("paths are tidied, not guessed")
+  @Test("paths are normalised")
   func paths() throws {
     #expect(try JobValidation().spec(job { $0.directory = "/" }).destination == "/a.iso")
     #expect(try JobValidation().spec(job { $0.directory = "/d//e/./f/" }).destination == "/d/e/f/a.iso")
@@ -42,7 +43,7 @@ import TransferAPI
     #expect(try JobValidation().spec(named).destination == "/d/x y")
   }
 
-  @Test("userinfo goes where it is not shown")
+  @Test("userinfo moves from the URL to the credentials")
   func credentials() throws {
     let spec = try JobValidation().spec(job("https://u:p@h.test/x"))
     #expect(spec.url == "https://h.test/x")
@@ -77,22 +78,22 @@ import TransferAPI
       }
     ),
     ("a file URL", { $0.source = "file:///etc/passwd" }),
-    ("a blank in the URL", { $0.source = "https://h/a b" }),
+    ("a space in the URL", { $0.source = "https://h/a b" }),
     ("a line break in the URL", { $0.source = "https://h/\r\nX: y" }),
-    ("a line break in a header", { $0.headers = ["X": "a\r\nHost: b"] }),
-    ("a bad header name", { $0.headers = ["X Y": "a"] }),
-    ("a reserved header", { $0.headers = ["range": "bytes=0-"] }),
-    ("Host", { $0.headers = ["Host": "other"] }),
-    ("a bad checksum", { $0.checksum = "sha-256=00" }),
-    ("no tries", { $0.maxAttempts = 0 }),
+    ("a line break in a header", { $0.options.headers = ["X": "a\r\nHost: b"] }),
+    ("a bad header name", { $0.options.headers = ["X Y": "a"] }),
+    ("a reserved header", { $0.options.headers = ["range": "bytes=0-"] }),
+    ("Host", { $0.options.headers = ["Host": "other"] }),
+    ("a bad checksum", { $0.options.download.checksum = "sha-256=00" }),
+    ("no tries", { $0.options.maxAttempts = 0 }),
     ("too high a priority", { $0.priority = 1001 }),
     ("an empty batch", { $0.batch = "" }),
     ("a control character in the key", { $0.key = "a\u{1}" }),
-    ("a negative rate", { $0.limitRate = -1 }),
+    ("a negative rate", { $0.options.limitRate = -1 }),
     ("an upload", { $0.kind = .upload }),
   ]
 
-  @Test("what cannot be right is refused with a reason", arguments: bad.indices)
+  @Test("invalid jobs are refused with a reason", arguments: bad.indices)
   func refused(_ index: Int) throws {
     let (name, change) = Self.bad[index]
     let problem = try #require(self.problem(job("https://h/x", change)), "\(name) was accepted")

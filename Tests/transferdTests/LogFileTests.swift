@@ -6,7 +6,7 @@ import Testing
 @testable import transferd
 
 @Suite struct LogFileTests {
-  /// A log of 100 bytes at most, and a descriptor it is written to.
+  /// A log of at most 100 bytes, and the descriptor that it is written to.
   private func write(_ pieces: [Int], in directory: TemporaryDirectory, limit: Int = 100) throws {
     let path = directory.path("transferd.log")
     let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
@@ -26,7 +26,7 @@ import Testing
       })
   }
 
-  @Test("the log becomes .1 when it would outgrow the limit, and a new one begins; no line is cut or lost")
+  @Test("the log is rotated before it exceeds the limit, and no line is cut or lost")
   func limit() throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
@@ -36,14 +36,14 @@ import Testing
     #expect(try sizes(directory) == ["transferd.log": 1, "transferd.log.1": 100])
     try write([70, 70, 70], in: directory)
     #expect(try sizes(directory) == ["transferd.log": 70, "transferd.log.1": 70])
-    // A single line larger than the limit goes through, too.
+    // A single line longer than the limit is written too.
     try write([500], in: directory)
     #expect(try sizes(directory) == ["transferd.log": 500, "transferd.log.1": 70])
     let attributes = try FileManager.default.attributesOfItem(atPath: directory.path("transferd.log"))
     #expect(attributes[.posixPermissions] as? Int == 0o600)
   }
 
-  @Test("another file, a pipe or a link under the name is left alone")
+  @Test("another file, a pipe or a link with the name is not rotated")
   func others() throws {
     let directory = try TemporaryDirectory()
     defer { directory.remove() }

@@ -7,7 +7,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 
 @Suite struct NetworkWatchTests {
   @Test(
-    "the network is back when there is a way that was not there before; at the start nothing is known",
+    "the network returns when it becomes reachable or changes its kind; the first status is no return",
     arguments: [
       (nil, .reachable(.ethernetOrWiFi), false), (nil, .notReachable, false),
       (.notReachable, .reachable(.ethernetOrWiFi), true), (.unknown, .reachable(.ethernetOrWiFi), true),

@@ -6,7 +6,7 @@ import TransferEngine
 @testable import Store
 @testable import transferd
 
-/// C4, P5: what an outage costs, by the policies alone and a clock that is counted.
+/// Simulates outages with the retry policies and a simulated clock, to count the attempts that they cost.
 @Suite struct OutageSimulationTests {
   private struct Waiting {
     var attempt = 0
@@ -15,7 +15,7 @@ import TransferEngine
     var isDone = false
   }
 
-  /// Second by second: who is due asks, and an attempt ends at once.
+  /// The simulation runs second by second: due jobs ask for a slot, and each attempt ends at once.
   private struct World {
     var now = Date(timeIntervalSince1970: 1_000_000)
     var governor: OriginGovernor
@@ -31,13 +31,13 @@ import TransferEngine
       jobs = Array(repeating: Waiting(due: now), count: count)
     }
 
-    /// - Returns: attempts that were made.
+    /// - Returns: the number of attempts.
     mutating func second(isReachable: Bool) -> Int {
       defer { now = now.addingTimeInterval(1) }
       var window = CandidateWindow(
         jobs.indices.filter { !jobs[$0].isDone && !jobs[$0].hasFailed && jobs[$0].due <= now }
           .map { Candidate(id: JobID(Int64($0)), origin: Self.origin, priority: 0) })
-      guard !governor.isBlocked(Self.origin, now: now) else { return 0 }
+      guard !governor.isClosed(Self.origin, now: now) else { return 0 }
       let capacity = governor.capacity(of: Self.origin, now: now)
       let picked = admission.pick(
         from: &window, load: .init(), capacity: { _ in capacity }, lastProbes: governor.lastProbes(now: now))
@@ -48,11 +48,11 @@ import TransferEngine
     private mutating func attempt(_ index: Int, isReachable: Bool) {
       jobs[index].attempt += 1
       guard !isReachable else {
-        governor.answered(Self.origin, now: now)
+        governor.recordResponse(from: Self.origin, now: now)
         jobs[index].isDone = true
         return
       }
-      governor.failed(Self.origin, by: JobID(Int64(index)), now: now)
+      governor.recordConnectionFailure(to: Self.origin, by: JobID(Int64(index)), now: now)
       jobs[index].hasFailed = jobs[index].attempt >= maximumAttempts
       let delay = AttemptVerdict.policy.delay(
         forAttempt: jobs[index].attempt, retryAfter: nil, using: &generator)
@@ -61,7 +61,8 @@ import TransferEngine
   }
 
   @Test(
-    "a night without network fails none of 200 jobs, storms nobody, and ends soon after", arguments: [3600, 8 * 3600])
+    "a night without network fails none of 200 jobs, causes no burst of attempts, and the jobs end soon after",
+    arguments: [3600, 8 * 3600])
   func outage(_ length: Int) {
     var world = World(jobs: 200)
     var early = 0
@@ -70,10 +71,10 @@ import TransferEngine
       let attempts = world.second(isReachable: false)
       if second < 120 { early += attempts } else { late += attempts }
     }
-    // The tries of the first few were once spent for all: some failed within the hour.
+    // Regression: the first few jobs once made all attempts, and some failed within the hour.
     #expect(!world.jobs.contains { $0.hasFailed })
     #expect(world.mostAttempts < world.maximumAttempts, "\(world.mostAttempts)")
-    // In the first minutes 8 at a time as ever, each by its own growing delays; then one job probes every half minute.
+    // In the first minutes 8 jobs run at a time, each with growing delays. Then one job probes every half minute.
     #expect(early <= 200 * 10, "\(early)")
     #expect(late <= length / Int(OriginGovernor.probeInterval) + 2, "\(late)")
     var seconds = 0
@@ -81,11 +82,11 @@ import TransferEngine
       _ = world.second(isReachable: true)
       seconds += 1
     }
-    // Nobody waits longer than its own delay: five minutes.
+    // No job waits longer than its own delay of five minutes.
     #expect(seconds < 400, "\(seconds) s")
   }
 
-  @Test("a single job at a server that is gone fails by its own twenty tries, not sooner than they take")
+  @Test("a single job at an unreachable server fails after its twenty attempts, and not earlier")
   func alone() {
     var world = World(jobs: 1)
     var seconds = 0

@@ -3,6 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 import TransferEngine
+import WireValues
 
 @testable import transferd
 
@@ -20,18 +21,18 @@ import TransferEngine
   }
 
   private func isAllowed(_ path: String, _ rules: PathRules) -> Bool {
-    let (parent, name) = (FileActionPerformer.parent(of: path), FileActionPerformer.name(of: path))
+    let (parent, name) = (path.parentPath, String(path.baseName))
     return (try? rules.checkDestination(parent, name: name)) != nil
   }
 
   @Test("a member is neither the daemon's user nor root")
   func members() throws {
     let policy = try policy(try TemporaryDirectory())
-    #expect([0, Self.daemon, Self.member].map { policy.isMember($0) } == [false, false, true])
+    #expect([0, Self.daemon, Self.member].map { policy.mayUseServiceCredentials($0) } == [true, true, false])
   }
 
   @Test(
-    "what is transferd's own is closed to everybody, the home and what is configured to members",
+    "transferd's own files are forbidden to all users, and the home and configured files to members",
     arguments: [
       ("state/transferd.db", [false, false]), ("state/spool/x", [false, false]), ("run/transferd/x", [false, false]),
       ("run/x", [true, true]), ("home/.ssh/known_hosts", [true, false]), ("home/.aws/config", [true, false]),
@@ -49,7 +50,7 @@ import TransferEngine
     }
   }
 
-  @Test("members stay below their roots, of which there are none by default; others may go anywhere")
+  @Test("members may use only their roots, of which there are none by default; others have no roots")
   func roots() throws {
     let directory = try TemporaryDirectory()
     let policy = try policy(directory)
@@ -65,7 +66,7 @@ import TransferEngine
     #expect(isAllowed(outside, policy.rules(for: Self.member, .write)))
   }
 
-  @Test("a refusal names the key of the configuration, and what it lists")
+  @Test("an error names the configuration key and its directories")
   func refusal() throws {
     let directory = try TemporaryDirectory()
     let policy = try policy(directory)
@@ -75,7 +76,7 @@ import TransferEngine
   }
 
   @Test(
-    "a runtime directory is transferd's own by its name and place, or because systemd made it",
+    "a runtime directory belongs to transferd by its path, or because systemd created it",
     arguments: [
       ("/run/user/7/transferd/transferd.sock", [:], true), ("/run/transferd/transferd.sock", [:], true),
       ("/run/user/7/transferd.sock", [:], false), ("/run/user/8/transferd/s", [:], false), ("/tmp/s", [:], false),
@@ -86,10 +87,10 @@ import TransferEngine
     ] as [(String, [String: String], Bool)])
   func runtimeDirectory(_ socket: String, _ environment: [String: String], _ isOwn: Bool) {
     let directory = PathPolicy.runtimeDirectory(of: socket, environment: environment, uid: 7)
-    #expect(directory == (isOwn ? FileActionPerformer.parent(of: socket) : nil))
+    #expect(directory == (isOwn ? socket.parentPath : nil))
   }
 
-  @Test("a socket in a shared directory is protected, its neighbours are not")
+  @Test("in a shared directory only the socket is protected")
   func sharedRuntimeDirectory() throws {
     let directory = try TemporaryDirectory()
     try directory.directory("run")
@@ -100,7 +101,7 @@ import TransferEngine
     #expect(isAllowed(directory.path("run/s2"), rules))
   }
 
-  @Test("what was spooled is read from its own directory of the spool, and from nowhere else")
+  @Test("a spooled file is read only from its own directory in the spool")
   func spool() throws {
     let directory = try TemporaryDirectory()
     for name in ["a", "b"] { try directory.file("state/spool/\(name)/file", text: "x") }
@@ -121,14 +122,14 @@ import TransferEngine
     return (ssh, used)
   }
 
-  @Test("known hosts of the state directory are read after those of the home, and new ones are written to the home")
+  @Test("known hosts in the state directory are read after those in the home, and new hosts are written to the home")
   func knownHosts() {
     let (ssh, used) = adopt(["/state/.ssh/known_hosts", "/h/.ssh/known_hosts"])
     #expect(ssh.knownHostsFiles == ["/h/.ssh/known_hosts", "/state/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts"])
     #expect(used == ["/state/.ssh/known_hosts"])
   }
 
-  @Test("a key of the state directory is used until the home has one")
+  @Test("a key in the state directory is used until the home has one")
   func keys() {
     let files: Set = ["/state/.ssh/id_rsa", "/state/.ssh/id_ecdsa"]
     let former = adopt(files)
@@ -137,17 +138,17 @@ import TransferEngine
     #expect(present.0.privateKeyFile == nil && present.used.isEmpty)
   }
 
-  @Test("what is configured stays, and without anything there nothing changes")
+  @Test("configured files take precedence, and without former files nothing changes")
   func untouched() {
     let configured = SSHConfiguration(knownHostsFiles: ["/k"], privateKeyFile: "/p")
     let files: Set = ["/state/.ssh/known_hosts", "/state/.ssh/id_rsa"]
     #expect(adopt(files, configured) == (configured, []))
     #expect(adopt([]) == (SSHConfiguration(), []))
-    // The home is the state directory, as it was.
+    // The home is still the state directory.
     #expect(adopt(files, home: "/state") == (SSHConfiguration(), []))
   }
 
-  @Test("what the user database says counts under the unit only: who sets HOME otherwise means that alone")
+  @Test("the home in the user database is used only under the unit, not with another HOME")
   func userHome() {
     let files: Set = ["/u/.ssh/known_hosts"]
     #expect(adopt(files).used.isEmpty)

@@ -12,7 +12,7 @@ import TransferAPI
     return job
   }
 
-  /// The problem's code; `ok` for none.
+  /// The problem's code, or `ok`.
   private func verdict(_ job: NewJob, _ caller: Caller) -> String {
     var validation = JobValidation()
     validation.caller = caller
@@ -25,7 +25,7 @@ import TransferAPI
   }
 
   @Test(
-    "uploads that would use what belongs to the service are refused to members, and to nobody else",
+    "uploads that need the service's credentials are refused only to members",
     arguments: [
       ("s3://bucket/key", nil, "permission"), ("s3://KEY:SECRET@bucket/key", nil, "ok"),
       ("s3://KEY@bucket/key", nil, "permission"), ("s3://KEY:SECRET@bucket/key", "work", "permission"),
@@ -35,21 +35,21 @@ import TransferAPI
       ("https://host/a", nil, "ok"),
     ] as [(String, String?, String)])
   func uploads(_ url: String, _ profile: String?, _ expected: String) {
-    let job = job(url) { $0.upload.profile = profile }
+    let job = job(url) { $0.options.upload.profile = profile }
     #expect(verdict(job, .member(1001)) == expected)
     #expect(verdict(job, .owner) == "ok")
     #expect(verdict(job, .root) == "ok")
   }
 
-  @Test("an https URL of an S3 object needs a key, too")
+  @Test("an https URL of an S3 object also needs credentials")
   func pathStyle() {
     for (url, expected) in [("https://h/bucket/key", "permission"), ("https://K:S@h/bucket/key", "ok")] {
-      #expect(verdict(job(url) { $0.upload.uploadProtocol = .s3 }, .member(1001)) == expected)
+      #expect(verdict(job(url) { $0.options.upload.uploadProtocol = .s3 }, .member(1001)) == expected)
     }
   }
 
   @Test(
-    "downloads likewise",
+    "downloads that need the service's credentials are refused only to members",
     arguments: [
       ("sftp://host/a", "permission"), ("sftp://user:pass@host/a", "ok"), ("scp://user@host/a", "permission"),
       ("https://host/a", "ok"), ("ftp://host/a", "ok"),
@@ -59,9 +59,9 @@ import TransferAPI
     #expect(verdict(job(url, isUpload: false), .owner) == "ok")
   }
 
-  @Test("netrc is for the owner and root", arguments: [false, true])
+  @Test("only the daemon's user and root may use netrc", arguments: [false, true])
   func netrc(isUpload: Bool) {
-    let job = job("https://host/a", { $0.credentials = .netrc }, isUpload: isUpload)
+    let job = job("https://host/a", { $0.options.credentials = .netrc }, isUpload: isUpload)
     #expect(verdict(job, .member(1001)) == "permission")
     #expect(verdict(job, .owner) == "ok")
     #expect(verdict(job, .root) == "ok")

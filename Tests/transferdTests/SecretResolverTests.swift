@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import TransferAPI
+import TransferEngine
 
 @testable import transferd
 
@@ -19,7 +20,7 @@ import TransferAPI
     }
   }
 
-  @Test("a secret comes from a variable, a file or a command, without the newline at its end")
+  @Test("a secret comes from a variable, a file or a command, without its trailing newline")
   func found() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file("key", text: "from file\n")
@@ -30,7 +31,7 @@ import TransferAPI
     #expect(try await resolver.secret(.command("echo x")) == "x")
   }
 
-  @Test("a file is read anew each time")
+  @Test("a file is read again each time")
   func anew() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file("key", text: "one")
@@ -39,7 +40,7 @@ import TransferAPI
     #expect(try await resolver().secret(.file(file)) == "two")
   }
 
-  @Test("what is not to be had is said without the secret, and whether it may pass")
+  @Test("an error contains no secret and states whether it is transient")
   func missing() async throws {
     let directory = try TemporaryDirectory()
     let two = try directory.file("two", text: "s3cret\nlines\n")
@@ -56,7 +57,7 @@ import TransferAPI
     }
   }
 
-  @Test("credentials come as NAME:PASSWORD, or from .netrc by host")
+  @Test("credentials have the form NAME:PASSWORD, or come from .netrc by host")
   func credentials() async throws {
     let directory = try TemporaryDirectory()
     try directory.file(".netrc", text: "machine h.test login u password p:w\n")
@@ -73,7 +74,7 @@ import TransferAPI
 }
 
 @Suite struct CommandTests {
-  @Test("a command gets its input and its variables, and no descriptor but three")
+  @Test("a command gets its input and its variables, and only three descriptors")
   func input() async throws {
     let directory = try TemporaryDirectory()
     let out = directory.path("out")
@@ -83,11 +84,11 @@ import TransferAPI
       "/bin/sh", "-c", "cat > \"$0\"; echo $JOB >> \"$0\"; ls /proc/self/fd | tr '\\n' ' ' >> \"$0\"", out,
     ])
     #expect(await command.run(input: "{}\n", environment: ["JOB": "a b"], timeout: .seconds(20)) == .exited(0))
-    // 3 is the directory that ls reads.
+    // Descriptor 3 is the directory that ls reads.
     #expect(try String(contentsOfFile: out, encoding: .utf8) == "{}\na b\n0 1 2 3 ")
   }
 
-  @Test("its end is told")
+  @Test("the end of a command is reported")
   func ends() async {
     #expect(
       await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(20))
@@ -104,7 +105,7 @@ import TransferAPI
     }
   }
 
-  @Test("when its time is up it is ended, also if it does not want to, with all that it started")
+  @Test("at the timeout a command is killed with all its children, even if it ignores SIGTERM")
   func timeout() async throws {
     let directory = try TemporaryDirectory()
     let fifo = directory.path("held")
@@ -115,7 +116,7 @@ import TransferAPI
     let command = Command(arguments: [
       "/bin/sh", "-c", "trap '' TERM; exec 3> \"$0\"; sleep 1000 & echo started >&3; wait; wait", fifo,
     ])
-    // On a busy machine the first time may be up before the shell has begun.
+    // On a busy machine the first timeout may expire before the shell has started.
     var text = ""
     for timeout in [Duration.milliseconds(300), .seconds(5), .seconds(60)] where text.isEmpty {
       #expect(await command.run(input: "", environment: [:], timeout: timeout) == .timedOut)
@@ -124,15 +125,16 @@ import TransferAPI
     #expect(text == "started\n")
   }
 
-  /// What was written to a FIFO, once nobody holds its other end; the dead let go of it shortly after their end is told.
+  /// The text written to a FIFO, read until all writers have closed it. Killed processes close it shortly after their end is
+  /// reported.
   private func untilClosed(_ reading: Int32) throws -> String {
     var text: [UInt8] = []
     while true {
       var ready = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
-      // Where nobody has opened it yet there is nothing to wait for.
+      // If no writer has opened it yet, there is nothing to wait for.
       let isReady = poll(&ready, 1, text.isEmpty ? 0 : 60_000) > 0
       if !isReady && text.isEmpty { return "" }
-      try #require(isReady, "what the command started holds its file still")
+      try #require(isReady, "a process that the command started still has the file open")
       var bytes = [UInt8](repeating: 0, count: 64)
       let count = read(reading, &bytes, bytes.count)
       try #require(count >= 0)

@@ -12,14 +12,14 @@ import TransferAPI
     return (SpoolDirectory(stateDirectory: directory.path), directory)
   }
 
-  @Test("pieces become a file under the name that was asked for")
+  @Test("pieces become a file with the requested name")
   func pieces() throws {
     let (spools, directory) = try spools()
     let spool = try spools.create("dump.sql", for: geteuid())
     #expect(SpoolDirectory.isToken(spool.token))
     #expect(try spools.append(Array("abc".utf8), at: 0, to: spool.token, in: .everything).bytes == 3)
     #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token, in: .everything).bytes == 6)
-    // An answer was lost: the same piece again.
+    // The response was lost, so the client sends the same piece again.
     #expect(try spools.append(Array("def".utf8), at: 3, to: spool.token, in: .everything).bytes == 6)
     #expect(throws: Problem.self) { try spools.append(Array("x".utf8), at: 7, to: spool.token, in: .everything) }
     let path = try spools.commit(spool.token, in: .everything)
@@ -31,7 +31,7 @@ import TransferAPI
     #expect(throws: Problem.self) { try spools.commit(spool.token, in: .everything) }
   }
 
-  @Test("a name that leads elsewhere is refused", arguments: ["", ".", "..", "a/b", "a\0b"])
+  @Test("a name that is not a plain file name is refused", arguments: ["", ".", "..", "a/b", "a\0b"])
   func names(_ name: String) throws {
     let (spools, directory) = try spools()
     defer { directory.remove() }
@@ -39,7 +39,7 @@ import TransferAPI
   }
 
   @Test(
-    "a token that is none reaches nothing",
+    "an invalid token gives access to nothing",
     arguments: ["..", "", "../../etc/passwd", String(repeating: "A", count: 32)])
   func tokens(_ token: String) throws {
     let (spools, directory) = try spools()
@@ -49,7 +49,7 @@ import TransferAPI
     #expect(try directory.names() == ["keep"])
   }
 
-  @Test("what nobody needs any more goes; what a client may still come back for stays a day")
+  @Test("unneeded files are deleted, and files without a job are kept for a day")
   func sweep() throws {
     let (spools, directory) = try spools()
     defer { directory.remove() }
@@ -68,7 +68,7 @@ import TransferAPI
     #expect(spools.file(needed, in: .everything) != nil && spools.file(fresh, in: .everything) != nil)
   }
 
-  @Test("a token is for the user who made it, the daemon's own user and root")
+  @Test("a token is valid for its creator, the daemon's user and root")
   func owners() throws {
     let (spools, directory) = try spools()
     let (alice, bob) = (UInt32(41_002), UInt32(41_003))
@@ -89,7 +89,7 @@ import TransferAPI
         return "\(error)".replacingOccurrences(of: token, with: "TOKEN")
       }
     }
-    // In the same words as a token that nobody has.
+    // The error is the same as for a token that does not exist.
     for (user, foreign) in [(bob, token), (bob, own), (alice, own)] {
       let scope = Scope.owner(user)
       for call: (String) throws -> Void in [
@@ -97,7 +97,7 @@ import TransferAPI
         { _ = try spools.commit($0, in: scope) },
       ] {
         let text = refusal(foreign, call)
-        #expect(text == "nothing is spooled as TOKEN" && text == refusal(none, call))
+        #expect(text == "there is no spooled file with the token TOKEN" && text == refusal(none, call))
       }
       spools.remove(foreign, in: scope)
       #expect(spools.file(foreign, in: scope) == nil && spools.file(foreign, in: .everything) != nil)
@@ -107,7 +107,7 @@ import TransferAPI
     #expect(try directory.names(in: "spool") == [own])
   }
 
-  @Test("what a member left is swept like everything else")
+  @Test("a member's files are swept like all others")
   func sweepOwned() throws {
     let (spools, directory) = try spools()
     let (ended, old) = (try spools.create("a", for: 41_002).token, try spools.create("b", for: 41_002).token)

@@ -1,17 +1,19 @@
 import FoundationEssentials
 import Glibc
+import HTTPTypes
 import TransferEngine
 
-/// What `bench/multi.c` does, through `TransferEngine`, and what it costs in memory:
+/// Does the same as `bench/multi.c` with `TransferEngine`, and measures memory:
 ///
 ///     engine-bench get COUNT PARALLEL PREFIX   COUNT requests of PREFIX000000, …, PARALLEL at once, bodies in memory
+///     engine-bench downloads COUNT PARALLEL PREFIX DIRECTORY   the same into files, durably, as one group
 ///     engine-bench download URL FILE           one body into a file
 ///     engine-bench upload FILE URL             one file as the body of a PUT
 ///     engine-bench form FILE URL               the file as a part of a multipart form
-///     engine-bench stream URL [MICROSECONDS]   one body piece by piece, the reader resting after each
+///     engine-bench stream URL [MICROSECONDS]   one body piece by piece, the reader waits after each
 ///
-/// `--memory` as the last word: prints on standard output how far the peak of resident memory (VmHWM, proc_pid_status(5))
-/// rose above what one small request needs, in KiB. Exits with 1 where a transfer fails, with 64 where it is called wrongly.
+/// `--memory` as the last word prints the peak of resident memory (VmHWM, proc_pid_status(5)) above that of one small
+/// request, in KiB, on standard output. Exits with 1 if a transfer fails, and with 64 for wrong arguments.
 @main
 enum EngineBench {
   static func main() async {
@@ -37,6 +39,9 @@ enum EngineBench {
     case "get" where words.count == 4:
       guard let count = Int(words[1]), let parallel = Int(words[2]), count > 0, parallel > 0 else { throw Usage() }
       try await get(session, count, parallel, words[3])
+    case "downloads" where words.count == 5:
+      guard let count = Int(words[1]), let parallel = Int(words[2]), count > 0, parallel > 0 else { throw Usage() }
+      try await downloads(session, count, parallel, words[3], words[4])
     case "download" where words.count == 3:
       let path = URL(fileURLWithPath: words[2])
       _ = try await session.download(words[1], to: { _, _ in (path, .removePreviousFile) }).validate()
@@ -52,24 +57,39 @@ enum EngineBench {
     }
   }
 
-  /// The answer's body may be empty.
+  /// The response's body may be empty.
   private static func finish(_ request: UploadRequest) async throws {
     if let error = await request.validate().response().error { throw error }
   }
 
-  /// Each of `parallel` tasks has its share of the numbers.
+  /// Each of `parallel` tasks gets an equal share of the numbers.
   private static func get(_ session: Session, _ count: Int, _ parallel: Int, _ prefix: String) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for first in 0..<min(parallel, count) {
         group.addTask {
           for number in stride(from: first, to: count, by: parallel) {
-            let digits = String(number)
-            let url = prefix + String(repeating: "0", count: max(0, 6 - digits.count)) + digits
-            _ = try await session.request(url).validate().serializingData().value
+            _ = try await session.request(prefix + digits(number)).validate().serializingData().value
           }
         }
       }
       try await group.waitForAll()
+    }
+  }
+
+  /// At least six digits.
+  private static func digits(_ number: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+  }
+
+  private static func downloads(
+    _ session: Session, _ count: Int, _ parallel: Int, _ prefix: String, _ directory: String
+  ) async throws {
+    let group = session.downloads(
+      (0..<count).map { (prefix + digits($0), to: DownloadDestination(directory: directory, name: digits($0))) },
+      maximumConnections: parallel)
+    for await outcomes in group {
+      for outcome in outcomes { _ = try outcome.response.result.get() }
     }
   }
 
@@ -84,7 +104,7 @@ enum EngineBench {
 
   // MARK: Memory
 
-  /// What is there before anything large moves: the session, its thread, a connection, libcurl's buffers.
+  /// Sets up the session, its thread, a connection and libcurl's buffers before the large transfer.
   private static func peakOfSmallRequest(_ session: Session, _ words: [String]) async throws -> Int {
     guard let url = words.first(where: { $0.hasPrefix("http://") }) else { throw Usage() }
     _ = await session.request(url, method: .head).serializingData().response
@@ -104,13 +124,13 @@ enum EngineBench {
 struct Usage: Error, CustomStringConvertible {
   var description: String {
     """
-    usage: engine-bench get COUNT PARALLEL PREFIX | download URL FILE | upload FILE URL | form FILE URL
+    usage: engine-bench get COUNT PARALLEL PREFIX | downloads COUNT PARALLEL PREFIX DIRECTORY | download URL FILE | upload FILE URL | form FILE URL
                         | stream URL [MICROSECONDS]   [--memory]
     """
   }
 }
 
-/// A line on standard error.
+/// Writes a line to standard error.
 func complain(_ text: String) {
   let line = text + "\n"
   _ = write(STDERR_FILENO, line, line.utf8.count)

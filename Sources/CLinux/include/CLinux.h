@@ -1,84 +1,99 @@
-// Linux calls that Swift's Glibc module does not show. No system header is included here: their declarations would
-// meet other modules' with other feature macros.
+// Linux calls that Swift's Glibc module does not export. This header includes no system header except <stdint.h>: the
+// same declarations, built with other feature macros, would conflict with those of other modules.
 #pragma once
 
 #include <stdint.h>
 
-/// Which file: device and inode as in stat(2), and nanoseconds of birth since 1970, 0 where the file system keeps none.
+/// Identifies a file: device and inode as in stat(2), and the creation time in nanoseconds since 1970, or 0 if the file
+/// system does not record it.
 struct linux_identity {
   uint64_t device;
   uint64_t inode;
   int64_t birth;
 };
 
-/// statx(2) of an open descriptor; -1 and errno where it fails.
+/// statx(2) of an open descriptor. Returns -1 and sets errno on failure.
 int linux_identify(int descriptor, struct linux_identity *identity);
 
-/// renameat2(2) with RENAME_NOREPLACE: -1 and EEXIST where the new name is taken.
+/// renameat2(2) with RENAME_NOREPLACE. Returns -1 with EEXIST if the new name exists.
 int linux_rename_no_replace(int old_directory, const char *old_name, int directory, const char *name);
 
 /// openat(2) without the variadic mode.
 int linux_openat(int directory, const char *name, int flags, unsigned mode);
 
-/// openat2(2) with RESOLVE_NO_MAGICLINKS: a path that leads through a link of /proc, such as /proc/self/fd/3, fails with
-/// ELOOP. -1 and ENOSYS where the kernel, or a system call filter, does not know the call.
+/// syncfs(2): syncs the file system of an open descriptor. Returns -1 and sets errno on failure.
+int linux_sync_file_system(int descriptor);
+
+/// The type of the file system of an open descriptor (`f_type` of fstatfs(2)); -1 if it is unknown.
+int64_t linux_file_system_type(int descriptor);
+
+/// openat2(2) with RESOLVE_NO_MAGICLINKS: a path through a magic link of /proc, such as /proc/self/fd/3, fails with ELOOP.
+/// Returns -1 with ENOSYS if the kernel does not have the call or a system call filter blocks it.
 int linux_open_without_magic_links(int directory, const char *path, int flags);
 
-/// O_PATH: a descriptor that only names a file or a directory (open(2)).
+/// socketpair(2): two connected stream sockets, close-on-exec. Returns -1 and sets errno on failure.
+int linux_socket_pair(int ends[2]);
+
+/// SOCK_STREAM (socket(2)).
+extern const int linux_stream_socket;
+
+/// O_PATH: the descriptor only refers to a file or directory and cannot read or write it (open(2)).
 extern const int linux_path_only;
 
-/// pthread_setname_np(3) of the calling thread; at most 15 characters.
+/// pthread_setname_np(3) for the calling thread; at most 15 characters.
 void linux_name_thread(const char *name);
 
-/// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by others, /proc/self owned by root.
+/// prctl(2) PR_SET_DUMPABLE 0: no core dumps, no ptrace by other processes, /proc/self owned by root.
 int linux_forbid_dumps(void);
 
-/// Gives memory that was freed, but kept for later, back to the system (malloc_trim(3)), and takes the program's own code
-/// out of its resident set (madvise(2) MADV_DONTNEED of what can be read from the file again). What is needed comes
-/// back by itself, from the page cache.
+/// Returns freed heap memory to the system (malloc_trim(3)), and drops the program's read-only pages from its resident set
+/// (madvise(2) MADV_DONTNEED). The kernel reloads pages that are used again from the page cache.
 void linux_return_memory(void);
-/// memfd_create(2), closed at exec: a file that is in memory only; -1 and errno where it fails.
+
+/// memfd_create(2): a close-on-exec file that exists only in memory. Returns -1 and sets errno on failure.
 int linux_memory_file(const char *name);
 
-/// An rtnetlink(7) socket, close-on-exec and non-blocking; -1 and errno.
+/// Opens an rtnetlink(7) socket, close-on-exec and non-blocking. Returns -1 and sets errno on failure.
 int linux_netlink_open(void);
 
-/// Joins, or leaves, the groups that tell of links, addresses, routes and rules.
+/// Joins or leaves the multicast groups for links, addresses, routes and rules. Returns -1 and sets errno on failure.
 int linux_netlink_watch(int descriptor, int is_watching);
 
-/// Asks for one link by its index. The answer carries the sequence number.
+/// Requests one link by its index. The response carries the sequence number.
 int linux_netlink_ask_link(int descriptor, int index, uint32_t sequence);
 
-/// Asks which way the kernel would send to this address, of 4 or 16 bytes.
+/// Requests the route that the kernel would use for this address of 4 or 16 bytes.
 int linux_netlink_ask_route(int descriptor, const void *address, uint32_t size, uint32_t sequence);
 
-/// The next datagram that the kernel sent; waits up to so many milliseconds. -1 and errno: EAGAIN where there is none,
-/// ETIMEDOUT, ENOBUFS where some were lost.
+/// Receives the next datagram from the kernel and waits for it at most the given time. Returns -1 and sets errno on
+/// failure: EAGAIN if there is none and `milliseconds` is 0, ETIMEDOUT if the time is over, ENOBUFS if messages were lost.
 int64_t linux_netlink_receive(int descriptor, void *buffer, uint64_t size, int milliseconds);
 
-/// timerfd_create(2) on CLOCK_BOOTTIME, closed at exec; -1 and errno.
+/// timerfd_create(2) on CLOCK_BOOTTIME, close-on-exec. Returns -1 and sets errno on failure.
 int linux_timer(void);
 
-/// Lets the timer expire once, when the clock shows so many nanoseconds; at once if it does already.
+/// Sets the timer to expire once, at an absolute time of its clock in nanoseconds. A past time expires at once.
 void linux_timer_set(int timer, uint64_t nanoseconds);
 
 // MARK: Crash marks
 
-/// Bytes of a mark, and of the name of a run within it: hexadecimal digits.
+/// Size in bytes of a mark, and of the run's identifier in it (hexadecimal digits).
 enum { LINUX_CRASH_MARK_SIZE = 64, LINUX_CRASH_RUN_SIZE = 16 };
 
-/// From now on a fatal signal that this process raises itself (SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV) leaves a mark
-/// at the start of this file, which stays open, and then does what it did before. One that another process sends, or that a
-/// child raises before execve(2), leaves none. -1 and errno where it cannot be arranged.
+/// Installs handlers for the fatal signals SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV. A signal that this process
+/// raises itself writes a mark at the start of the file and then has its previous effect. Signals that other processes
+/// send, and signals that a child raises before execve(2), write no mark. The descriptor must stay open. Returns -1 and
+/// sets errno on failure.
 int linux_crash_mark_arm(int descriptor, const char *run);
 
-/// Writes the mark that such a signal leaves, and syncs it: `transferd crash RUN signal NN`, blanks, a line end.
-/// Async-signal-safe; -1 and errno where it fails.
+/// Writes a mark and syncs it: `transferd crash RUN signal NN`, padded with blanks, with a line feed as last byte.
+/// Async-signal-safe. Returns -1 and sets errno on failure.
 int linux_crash_mark_write(int descriptor, const char *run, int signal);
 
-/// Writes blanks over a mark, and syncs them: the file keeps its room on the disk. -1 and errno where it fails.
+/// Overwrites the mark with blanks and syncs them, so the file keeps its space on disk. Returns -1 and sets errno on
+/// failure.
 int linux_crash_mark_clear(int descriptor);
 
-/// Gives the calling thread an alternate signal stack (sigaltstack(2)), unless it has one, so that the end of its stack leaves a
-/// mark, too. It is freed with the thread. -1 and errno where there is no memory.
+/// Gives the calling thread an alternate signal stack (sigaltstack(2)) unless it has one, so that a stack overflow leaves a
+/// mark too. The stack is freed when the thread ends. Returns -1 and sets errno if there is no memory.
 int linux_prepare_signal_stack(void);

@@ -1,11 +1,11 @@
-// Where Swift's tasks run that have no executor of their own: a hook of the concurrency runtime
-// (`swift_task_enqueueGlobal_hook`, stdlib/public/Concurrency/GlobalExecutor.cpp). In C, for it has Swift's calling
+// Replaces the global executor of Swift's concurrency runtime through its hook `swift_task_enqueueGlobal_hook`
+// (stdlib/public/Concurrency/GlobalExecutor.cpp). It is written in C because the hook uses the `swiftcall` calling
 // convention. A job is opaque here.
 #pragma once
 
-/// From now on every job that may run anywhere is given to `enqueue`, from any thread. To be called once, before the first
-/// task is made.
+/// Passes every job that has no executor of its own to `enqueue`, which may be called from any thread. It must be called
+/// once, before the first task is created.
 void tasks_install(void (*enqueue)(void *job));
 
-/// Runs a job on this thread until it ends or waits.
+/// Runs a job on the calling thread until it ends or suspends.
 void tasks_run(void *job);

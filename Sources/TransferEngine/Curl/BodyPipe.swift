@@ -2,21 +2,21 @@ import FoundationEssentials
 import Synchronization
 import WireValues
 
-/// What lies between an asynchronous sequence, which fills, and the transfer loop, which sends. No more than `highWater`
-/// bytes and one piece wait in it. Opaque outside the engine.
+/// The buffer between an asynchronous sequence and the transfer loop that sends its pieces. At most `highWater` bytes
+/// and one piece wait in it. Opaque to its users.
 public final class BodyPipe: Sendable {
   static let highWater = 1 << 20
 
   fileprivate struct State {
     var pieces: [Data] = []
-    /// Bytes of the first piece that were taken.
+    /// Bytes of the first piece that have been taken.
     var offset = 0
     var waiting = 0
     var taken: Int64 = 0
     var isEnded = false
     var isClosed = false
     var failure: TransferError?
-    /// The loop found nothing to take, and waits.
+    /// The loop found no bytes and waits.
     var isStarved = false
     var writer: CheckedContinuation<Void, Never>?
     var wake: (@Sendable () -> Void)?
@@ -29,12 +29,12 @@ public final class BodyPipe: Sendable {
   /// Bytes that libcurl has taken.
   var taken: Int64 { state.withLock { $0.taken } }
 
-  /// Whether the transfer stands still for want of bytes.
+  /// Whether the transfer waits for bytes.
   var isStarved: Bool { state.withLock { $0.isStarved } }
 
   // MARK: Filling
 
-  /// Returns when there is room for more; `false` when nobody wants more.
+  /// Returns when there is room for more; `false` if no more is wanted.
   func write(_ piece: Data) async -> Bool {
     guard !piece.isEmpty else { return !state.withLock { $0.isClosed } }
     let wake = state.withLock { state -> (@Sendable () -> Void)? in
@@ -66,7 +66,7 @@ public final class BodyPipe: Sendable {
 
   // MARK: Sending
 
-  /// Bytes read; 0 at the end, `nil` while there are none.
+  /// The number of bytes read; 0 at the end, `nil` if there are none yet.
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int? {
     let (result, writer) = state.withLock { state -> (Result<Int?, TransferError>, CheckedContinuation<Void, Never>?) in
       if let failure = state.failure { return (.failure(failure), nil) }
@@ -83,15 +83,15 @@ public final class BodyPipe: Sendable {
     return try result.get()
   }
 
-  /// - Parameter wake: called once after `read` found nothing, when there is something.
+  /// - Parameter wake: called once, when bytes arrive after `read` found none.
   func attach(_ wake: @escaping @Sendable () -> Void) { state.withLock { $0.wake = wake } }
 
-  /// Lets the transfer look again, though there may be nothing.
+  /// Makes the transfer read again, even if there are no bytes.
   func wakeUp() { state.withLock { $0.takeWake() }?() }
 
   func detach() { state.withLock { $0.wake = nil } }
 
-  /// Nothing more will be taken.
+  /// No more bytes will be taken.
   func close() {
     let writer = state.withLock { state in
       state.isClosed = true

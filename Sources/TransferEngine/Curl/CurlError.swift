@@ -1,21 +1,21 @@
 import CCurl
 import Glibc
 
-/// libcurl's result codes in the engine's words; the one place that knows them (`libcurl-errors(3)`).
+/// Translates libcurl's result codes (`libcurl-errors(3)`) into the engine's errors.
 enum CurlError {
-  /// libcurl's own limit for one line of a head (`CURL_MAX_HTTP_HEADER`).
+  /// libcurl's own limit for one header line (`CURL_MAX_HTTP_HEADER`).
   static let maximumLine = 100 * 1024
 
   /// - Parameters:
-  ///   - systemError: `CURLINFO_OS_ERRNO`, the reason of a failed connect.
+  ///   - systemError: `CURLINFO_OS_ERRNO`, the reason of a failed connection.
   ///   - received: body bytes that arrived.
-  ///   - isConnected: whether the connection, TLS included, was ready to be used.
+  ///   - isConnected: whether the connection, including TLS, was ready.
   static func translate(
     _ code: CURLcode, host: String, systemError: Int32, received: Int64, isConnected: Bool
   ) -> TransferError {
     let text = String(cString: curl_easy_strerror(code))
     switch code {
-    case CURLE_UNSUPPORTED_PROTOCOL: return .response(.malformed("not an HTTP/1 or HTTP/2 answer"))
+    case CURLE_UNSUPPORTED_PROTOCOL: return .response(.malformed("not an HTTP/1 or HTTP/2 response"))
     case CURLE_URL_MALFORMAT: return .invalidURL(host, reason: text)
     case CURLE_COULDNT_RESOLVE_HOST: return .connection(.nameNotResolved(host: host))
     case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: return .connection(.proxy(.broken(proxy: host, reason: text)))
@@ -23,17 +23,17 @@ enum CurlError {
       let reason = systemError == 0 ? text : String(cString: strerror(systemError))
       return .connection(.refused(host: host, reason: reason))
     case CURLE_OPERATION_TIMEDOUT:
-      // The connect timeout and the low-speed limit share this code.
+      // The connect timeout and the low-speed limit have the same code.
       return isConnected ? .connection(.stalled) : .connection(.timedOut(host: host))
     case CURLE_PARTIAL_FILE: return .response(.truncated(received: received, expected: nil))
-    case CURLE_GOT_NOTHING: return .connection(.broken("the server closed it without an answer"))
+    case CURLE_GOT_NOTHING: return .connection(.broken("the server closed it without a response"))
     case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_AGAIN:
       return .connection(.broken(text))
     case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR,
       CURLE_NO_CONNECTION_AVAILABLE:
       return .connection(.broken(text))
     case CURLE_SSL_CONNECT_ERROR:
-      // A handshake cut by the network looks the same as one refused by the peer.
+      // A handshake that the network interrupted looks the same as one that the peer refused.
       return .connection(.tls(host: host, reason: text, isTransient: true))
     case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE,
       CURLE_SSL_CRL_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
@@ -41,14 +41,14 @@ enum CurlError {
       CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
       return .connection(.tls(host: host, reason: text, isTransient: false))
     case CURLE_SSL_SHUTDOWN_FAILED: return .connection(.broken(text))
-    // Receivers report their own failures; a write error that is not theirs comes from libcurl's decoder, for bytes
-    // after the end of a gzip stream.
+    // Receivers report their own failures. Any other write error comes from libcurl's decoder, for bytes after the end
+    // of a gzip stream.
     case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return .response(.undecodable(text))
     case CURLE_WEIRD_SERVER_REPLY: return .response(.malformed(text))
     case CURLE_FILESIZE_EXCEEDED: return .response(.invalidContentLength("too large"))
     case CURLE_TOO_MANY_REDIRECTS: return .redirect(.tooMany(limit: 0))
     case CURLE_OUT_OF_MEMORY where isConnected && received == 0:
-      // libcurl 7.88 has no other word for a header line above its own 100 KiB.
+      // libcurl 7.88 reports a header line above its own 100 KiB with this code.
       return .response(.headTooLarge(limit: maximumLine))
     // The reader reports its own failures; this one is libcurl's.
     case CURLE_READ_ERROR: return .file(.io("cannot read what is sent: \(text)", errno: EIO))
@@ -76,16 +76,16 @@ enum CurlError {
     }
   }
 
-  /// Codes without a case of their own in `TransferError`: those of protocols that have a translation before this one, of
-  /// protocols that are never spoken, and libcurl's own trouble. What is not here is unknown, and not tried again.
+  /// Codes without their own case in `TransferError`: codes of protocols that are translated before, codes of protocols
+  /// that are not used, and libcurl's internal errors. A code that is missing here is unknown and not retried.
   private static let notes: [CURLcode: Note] = [
     CURLE_FAILED_INIT: Note("libcurl could not begin: memory, threads or descriptors are short", true),
     CURLE_NOT_BUILT_IN: Note("this libcurl was built without what the request needs", false),
     CURLE_REMOTE_ACCESS_DENIED: Note("the server does not give access to it", false),
     CURLE_FTP_ACCEPT_FAILED: Note("the FTP server did not connect back", true),
-    CURLE_FTP_WEIRD_PASS_REPLY: Note("the FTP server's answer to the password makes no sense", false),
-    CURLE_FTP_WEIRD_PASV_REPLY: Note("the FTP server's answer to PASV makes no sense", false),
-    CURLE_FTP_WEIRD_227_FORMAT: Note("the FTP server's answer to PASV makes no sense", false),
+    CURLE_FTP_WEIRD_PASS_REPLY: Note("the FTP server's reply to the password is invalid", false),
+    CURLE_FTP_WEIRD_PASV_REPLY: Note("the FTP server's reply to PASV is invalid", false),
+    CURLE_FTP_WEIRD_227_FORMAT: Note("the FTP server's reply to PASV is invalid", false),
     CURLE_FTP_CANT_GET_HOST: Note("the FTP server named an address for data that cannot be found", false),
     CURLE_FTP_COULDNT_SET_TYPE: Note("the FTP server does not send the file as it is", false),
     CURLE_FTP_COULDNT_RETR_FILE: Note("the FTP server does not send the file", false),
@@ -111,8 +111,8 @@ enum CurlError {
     CURLE_TFTP_NOSUCHUSER: Note("the TFTP server does not know the user", false),
     CURLE_REMOTE_FILE_NOT_FOUND: Note("the file does not exist on the server", false),
     CURLE_FTP_PRET_FAILED: Note("the FTP server refused PRET", false),
-    CURLE_RTSP_CSEQ_ERROR: Note("the RTSP answers are out of order", false),
-    CURLE_RTSP_SESSION_ERROR: Note("the RTSP answer is of another session", false),
+    CURLE_RTSP_CSEQ_ERROR: Note("the RTSP responses are out of order", false),
+    CURLE_RTSP_SESSION_ERROR: Note("the RTSP response belongs to another session", false),
     CURLE_FTP_BAD_FILE_LIST: Note("the FTP server's list of files cannot be read", false),
     CURLE_CHUNK_FAILED: Note("a file of the list was refused", false),
     CURLE_FUNCTION_NOT_FOUND: Note("this libcurl lacks a function", false),
@@ -123,7 +123,7 @@ enum CurlError {
   ]
 }
 
-// Imported C enumerations are not hashable by themselves.
+// Imported C enumerations are not hashable by default.
 extension CURLcode: @retroactive Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 }

@@ -3,10 +3,11 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The one thread that owns libcurl: a `SerialExecutor` whose loop turns libcurl's multi handle between Swift jobs.
+/// The only thread that uses libcurl: a `SerialExecutor` whose loop runs libcurl's multi handle between Swift jobs.
 ///
-/// `enqueue` may be called from any thread; it appends and calls `curl_multi_wakeup`, the one libcurl call that is
-/// allowed from any thread (`curl_multi_wakeup(3)`). All else happens on the thread. SIGPIPE is blocked there.
+/// `enqueue` may be called from any thread; it appends the job and calls `curl_multi_wakeup`, the only libcurl call
+/// that is allowed from any thread (`curl_multi_wakeup(3)`). Everything else runs on the thread, where SIGPIPE is
+/// blocked.
 final class CurlExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
@@ -14,16 +15,16 @@ final class CurlExecutor: SerialExecutor {
     var isAsleep = false
   }
 
-  /// What the thread does between jobs, on the thread.
+  /// What the thread runs between jobs.
   struct Turn: Sendable {
-    /// Moves every transfer as far as it goes without waiting.
+    /// Moves every transfer as far as possible without waiting.
     let perform: @Sendable () -> Void
-    /// Ends every transfer; called once, last.
+    /// Ends every transfer; called once, at the end.
     let finish: @Sendable () -> Void
   }
 
-  // The multi handle is a C pointer, which is not Sendable by itself. It is written once in `init` and used on the
-  // loop's thread, except for `curl_multi_wakeup`.
+  // A C pointer is not Sendable. It is written once in `init` and used on the loop's thread only, except for
+  // `curl_multi_wakeup`.
   nonisolated(unsafe) let multi: OpaquePointer
   private let inbox = Mutex(Inbox())
   private let thread = Mutex<pthread_t?>(nil)
@@ -54,7 +55,7 @@ final class CurlExecutor: SerialExecutor {
     pthread_detach(id)
   }
 
-  /// Lets the thread end after the jobs that are queued by now. Transfers that still run are dropped.
+  /// Ends the thread after the jobs that are queued now. Running transfers are dropped.
   func stop() {
     inbox.withLock { $0.isStopping = true }
     curl_multi_wakeup(multiPointer)
@@ -102,7 +103,7 @@ final class CurlExecutor: SerialExecutor {
         inbox.isAsleep = inbox.jobs.isEmpty && !inbox.isStopping
         return inbox.isAsleep
       }
-      // Without transfers this waits until it is woken: an idle loop costs nothing.
+      // Without transfers this waits until it is woken: an idle loop uses no CPU.
       if canSleep { curl_multi_poll(multiPointer, nil, 0, 3_600_000, nil) }
     }
     ExitGate.pass {
@@ -119,17 +120,4 @@ final class CurlExecutor: SerialExecutor {
     sigaddset(&set, SIGPIPE)
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
-}
-
-/// libcurl's global state, set up once a process (`curl_global_init(3)` is not thread-safe everywhere).
-enum CurlLibrary {
-  private static let once: Void = {
-    curl_global_init(Int(TRANSFER_GLOBAL_DEFAULT))
-    ExitGate.install()
-  }()
-
-  static func initialize() { _ = once }
-
-  /// `7.88.1`
-  static let version = String(cString: transfer_version())
 }

@@ -1,7 +1,7 @@
 import CCurl
 import FoundationEssentials
 
-/// One libcurl easy handle and the lists it borrows. Lives on the transfer loop's thread.
+/// One libcurl easy handle and the lists that it uses. Used on the transfer loop's thread only.
 final class EasyHandle {
   let pointer: UnsafeMutableRawPointer
   private var lists: [UnsafeMutablePointer<curl_slist>] = []
@@ -18,14 +18,14 @@ final class EasyHandle {
     freeLists()
   }
 
-  /// Forgets every option, so that nothing of one transfer reaches the next. Connections stay in the multi handle.
+  /// Resets all options, so that no option of one transfer affects the next. Connections stay in the multi handle.
   func reset() {
     curl_easy_reset(pointer)
     freeLists()
   }
 
-  /// False where libcurl 7.88 still holds the buffer of a transfer that failed before it was connected (DNS): it would
-  /// refuse another CURLOPT_BUFFERSIZE, and only a new handle helps.
+  /// False if libcurl 7.88 still holds the buffer of a transfer that failed before it was connected (DNS): it would
+  /// refuse another CURLOPT_BUFFERSIZE, so a new handle is needed.
   var isReusable: Bool { transfer_setopt_long(pointer, CURLOPT_BUFFERSIZE, 16 * 1024) == CURLE_OK }
 
   private func freeLists() {
@@ -52,7 +52,7 @@ final class EasyHandle {
     check(transfer_setopt_pointer(pointer, option, value), option)
   }
 
-  /// Takes a string option's default away.
+  /// Removes a string option's default.
   func clear(_ option: CURLoption) {
     check(transfer_setopt_string(pointer, option, nil), option)
   }
@@ -86,7 +86,7 @@ final class EasyHandle {
     check(transfer_setopt_host_key_callback(pointer, callback), CURLOPT_SSH_HOSTKEYFUNCTION)
   }
 
-  /// The list is kept until the handle is reset: libcurl does not copy it.
+  /// Keeps the list until the handle is reset, because libcurl does not copy it.
   func set(_ option: CURLoption, list strings: [String]) {
     var list: UnsafeMutablePointer<curl_slist>?
     for string in strings {
@@ -119,7 +119,7 @@ final class EasyHandle {
   }
 
   private func check(_ code: CURLcode, _ option: CURLoption) {
-    // Only our own mistakes end here: an option this libcurl does not know, or no memory.
+    // Only our own bugs fail here: an option that this libcurl does not know, or no memory.
     assert(
       code == CURLE_OK, "curl_easy_setopt(\(option.rawValue)): \(String(cString: curl_easy_strerror(code)))")
   }

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// Version and cipher of a TLS connection, as OpenSSL names them.
+/// The version and cipher of a TLS connection, with OpenSSL's names.
 struct TLSSession {
   /// `TLSv1.3`
   let version: String
@@ -10,18 +10,20 @@ struct TLSSession {
 }
 
 extension Transfer {
-  /// Looks once, at the first header line: later libcurl gives the connection back and knows no more (CURLINFO_TLS_SSL_PTR(3)).
+  /// Reads the session once, at the first header line: later libcurl no longer has the connection
+  /// (CURLINFO_TLS_SSL_PTR(3)).
   func noteTLS() {
     guard tls == nil, !request.url.hasPrefix("http:"), let openSSL = OpenSSL.shared else { return }
     tls = transfer_openssl_session(handle.pointer).flatMap(openSSL.session)
   }
 }
 
-/// The four functions of OpenSSL that tell about a session.
+/// Four functions of OpenSSL that describe a session.
 ///
-/// They are looked up in the process instead of being linked: libcurl has OpenSSL with it, and the engine needs neither its
-/// headers nor another dependency. Where libcurl's TLS library is another, or the OpenSSL that is found is not libcurl's, the
-/// session stays unknown. libcurl's verbose lines would tell too, but only of new connections, and cost every transfer.
+/// They are looked up in the process at run time, because libcurl loads OpenSSL: the engine needs neither its headers
+/// nor a dependency. If libcurl uses another TLS library, or the OpenSSL that is found is not libcurl's, the session
+/// stays unknown. libcurl's verbose output would tell too, but only for new connections and at a cost for every
+/// transfer.
 private struct OpenSSL: Sendable {
   private typealias Text = @convention(c) (UnsafeRawPointer?) -> UnsafePointer<CChar>?
   private typealias Pointer = @convention(c) (UnsafeRawPointer?) -> UnsafeRawPointer?
@@ -35,10 +37,10 @@ private struct OpenSSL: Sendable {
 
   private init?() {
     func find<Function>(_ name: String, as type: Function.Type) -> Function? {
-      // nil: RTLD_DEFAULT, the libraries that are loaded.
+      // nil is RTLD_DEFAULT: all loaded libraries.
       dlsym(nil, name).map { unsafeBitCast($0, to: type) }
     }
-    // `OpenSSL/3.0.17` and `OpenSSL 3.0.17 1 Jul 2025`: two that differ could differ in their structures.
+    // `OpenSSL/3.0.17` and `OpenSSL 3.0.17 1 Jul 2025`: different versions may have different structures.
     guard let library = find("OpenSSL_version", as: Version.self), let text = library(0).map({ String(cString: $0) }),
       let own = transfer_tls_library().map({ String(cString: $0) }),
       text.hasPrefix(own.replacing("/", with: " ") + " "),

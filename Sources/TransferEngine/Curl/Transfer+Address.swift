@@ -1,18 +1,19 @@
 import CCurl
+import CLinux
 import Glibc
 
 /// Checks the address of each connection before anything is sent over it.
 extension Transfer {
-  /// A new connection is checked before `connect` (CURLOPT_OPENSOCKETFUNCTION(3)), FTP's data connections too; a connection
-  /// from the pool, which another request may have made under another rule, before the request is sent
-  /// (CURLOPT_PREREQFUNCTION(3)). Through a proxy the address is the proxy's: see `refusalBeforeProxy()`.
+  /// A new connection is checked before `connect` (CURLOPT_OPENSOCKETFUNCTION(3)), FTP's data connections too. A pooled
+  /// connection, which another request may have made under another rule, is checked before the request is sent
+  /// (CURLOPT_PREREQFUNCTION(3)). With a proxy the address is the proxy's: see `refusalBeforeProxy()`.
   func configureAddresses(_ context: UnsafeMutableRawPointer) {
     guard request.addresses != .any, request.proxy == nil else { return }
     handle.set(CURLOPT_OPENSOCKETDATA, context)
     handle.setOpenSocket(CurlCallbacks.openSocket)
   }
 
-  /// - Returns: a new socket; `CURL_SOCKET_BAD` for an address that is refused, after which libcurl takes the host's next
+  /// - Returns: a new socket; `CURL_SOCKET_BAD` for a refused address, after which libcurl tries the host's next
   ///   address.
   func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
     if let socketAddress = address.pointer(to: \.addr), let peer = IPAddress(UnsafePointer(socketAddress)),
@@ -26,7 +27,7 @@ extension Transfer {
     return TRANSFER_SOCKET_BAD
   }
 
-  /// Whether the connection that the request is about to be sent on leads to an address that is permitted.
+  /// Whether the connection leads to a permitted address.
   /// - Parameter peer: the address as libcurl writes it.
   func mayUse(connectionTo peer: UnsafePointer<CChar>?) -> Bool {
     guard request.addresses != .any, request.proxy == nil else { return true }
@@ -36,7 +37,7 @@ extension Transfer {
     return false
   }
 
-  /// What a failure was if no address of the host was permitted.
+  /// The error if a failure means that no address of the host was permitted.
   func addressFailure(_ code: CURLcode) -> TransferError? {
     guard code != CURLE_OK, !isAddressPermitted, let refusedAddress else { return nil }
     return request.refusal(of: refusedAddress)
@@ -50,7 +51,7 @@ extension CurlCallbacks {
 }
 
 extension WireRequest {
-  /// The error for a host that leads to this address; `nil`: to an address that cannot be read.
+  /// The error for a host with this address; `nil` for an address that cannot be read.
   func refusal(of address: IPAddress?) -> TransferError {
     let place = address.map { "\($0) is a \($0.scope?.rawValue ?? "public") address" } ?? "its address cannot be read"
     return refusal(because: place)
@@ -63,9 +64,9 @@ extension WireRequest {
     return .redirect(.refused(to: host, reason: "\(place), and only public ones are followed"))
   }
 
-  /// A proxy connects to the host in our place, and does not say to which address. So what the host's name stands for here
-  /// is checked before the proxy is asked, and one address that is not public is enough to refuse. A name that only the
-  /// proxy can resolve is left to the proxy's own rules.
+  /// A proxy connects to the host and does not tell to which address. So the addresses of the host's name are checked
+  /// here before the proxy is used, and one address that is not public is enough to refuse. A name that only the proxy
+  /// can resolve is left to the proxy's own rules.
   func refusalBeforeProxy() async -> TransferError? {
     guard addresses != .any, proxy != nil else { return nil }
     let url: RequestURL
@@ -82,10 +83,10 @@ extension WireRequest {
 }
 
 extension IPAddress {
-  /// The addresses that a name has now, none if it cannot be resolved. Blocks: for `BlockingIO`.
+  /// The current addresses of a name; none if it cannot be resolved. Blocks: call it in `BlockingIO`.
   static func all(ofHost name: String) -> [IPAddress] {
     var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    hints.ai_socktype = linux_stream_socket
     var first: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(name, nil, &hints, &first) == 0 else { return [] }
     defer { freeaddrinfo(first) }

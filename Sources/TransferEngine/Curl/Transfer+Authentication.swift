@@ -1,6 +1,6 @@
 import CCurl
 
-/// Who the request is from.
+/// Credentials of one transfer.
 extension Transfer {
   func configureCredential() {
     guard let credential = request.credential else { return }
@@ -15,8 +15,8 @@ extension Transfer {
     handle.set(CURLOPT_PASSWORD, credentials.password)
   }
 
-  /// Whether libcurl may answer this head itself, with another request on the same handle. It is then not for the
-  /// receiver; what follows tells.
+  /// Whether libcurl may respond to this head itself, with another request on the same handle. The receiver does not
+  /// get such a head; what follows decides.
   func mayBeChallenge(_ head: ResponseHead) -> Bool {
     switch head.status {
     case 401: request.credential?.awaitsChallenge ?? false

@@ -1,4 +1,4 @@
-/// The body's content coding, where the request wants it undone.
+/// Decodes the body's content coding, if the request asks for it.
 extension Transfer {
   func takeBody(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     guard request.acceptEncoding != nil, let coding = currentHead?.contentCoding, !bytes.isEmpty else {
@@ -9,7 +9,7 @@ extension Transfer {
     return try decoder.take(bytes, receiver.receive)
   }
 
-  /// A body that libcurl found whole may hold a stream that is not.
+  /// A body that libcurl considers complete may contain an incomplete coded stream.
   func finishDecoding() {
     guard failure == nil, !isStopped, let decoder else { return }
     do throws(TransferError) {

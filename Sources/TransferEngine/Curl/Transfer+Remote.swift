@@ -2,9 +2,10 @@ import CCurl
 import Glibc
 import WireValues
 
-/// FTP, SFTP and SCP: what differs from HTTP in one transfer. On a transfer loop's thread, like all of `Transfer`.
+/// FTP, SFTP and SCP: the differences from HTTP in one transfer. Runs on a transfer loop's thread, like all of
+/// `Transfer`.
 extension Transfer {
-  /// `CURLFTP_CREATE_DIR_RETRY`: a directory that somebody else has made meanwhile is as good, so uploads may begin at once.
+  /// `CURLFTP_CREATE_DIR_RETRY`: accepts a directory that another upload has created in the meantime.
   private static let createOrFindDirectories = 2
 
   func configure(_ options: RemoteOptions, _ context: UnsafeMutableRawPointer) throws(TransferError) {
@@ -28,8 +29,9 @@ extension Transfer {
   private func configureFTP(_ options: RemoteOptions) {
     handle.set(CURLOPT_FTP_SKIP_PASV_IP, true)  // PASV's address is the server's idea of where we should connect to
     handle.set(CURLOPT_FTP_USE_EPSV, true)
-    // TLS 1.3 servers send tickets after the handshake, which libcurl 7.88 does not read from a connection it only writes to:
-    // closing it resets it then, and the end of an upload is lost. For downloads too: uploads may use their connection.
+    // TLS 1.3 servers send tickets after the handshake. libcurl 7.88 does not read them from a connection to which it
+    // only writes: closing it resets the connection, and the end of an upload is lost. Set for downloads too, because
+    // uploads may reuse their connections.
     if request.minimumTLSVersion != .v1_3 {
       handle.set(CURLOPT_SSLVERSION, TRANSFER_SSLVERSION_TLSv1_2 | TRANSFER_SSLVERSION_MAX_TLSv1_2)
     }
@@ -57,7 +59,7 @@ extension Transfer {
     let credentials = given ?? Credentials(username: LocalUser.name, password: "")
     handle.set(CURLOPT_USERNAME, credentials.username)
     handle.set(CURLOPT_PASSWORD, credentials.password)
-    // Offer only the methods that are meant: libcurl would try key files of its own choice.
+    // Offer only the authentication methods that are configured: libcurl would try key files on its own.
     var ways = 0
     if options.usesAmbientCredentials, let key = try SSHKeyFile.path(options.ssh, host: request.host) {
       ways |= 1  // CURLSSH_AUTH_PUBLICKEY
@@ -82,7 +84,7 @@ extension Transfer {
       try configureWrite(options, write, context)
     case .commands(let commands):
       handle.set(CURLOPT_NOBODY, true)
-      // FTP: after the change of directory, which a connection used before needs. SFTP has no directory to be in.
+      // For FTP after the change of directory, which a reused connection needs. SFTP has no current directory.
       let option = options.isFTP ? CURLOPT_PREQUOTE : CURLOPT_QUOTE
       handle.set(option, list: commands.flatMap { $0.lines(isFTP: options.isFTP) })
     case .makeDirectory where options.isFTP:
@@ -118,24 +120,24 @@ extension Transfer {
 
   private func resume(from offset: Int64, _ options: RemoteOptions) {
     handle.set(CURLOPT_RESUME_FROM_LARGE, offset: offset)
-    // Where nothing is left to move, libcurl drops the data connection it has opened, and what the server says to that would
-    // be taken for the next command's reply.
+    // If nothing is left to transfer, libcurl drops the data connection, and the server's reply to that would be taken
+    // for the reply to the next command.
     if options.isFTP { handle.set(CURLOPT_FORBID_REUSE, true) }
   }
 
   // MARK: The end
 
   func remoteOutcome(_ code: CURLcode) -> TransferOutcome {
-    guard let remote else { return .cancelled }
-    let metrics = TransferMetrics(of: handle, tls: tls)
-    // An empty file brings no bytes that the facts could precede.
+    let metrics = metrics
+    guard let remote else { return .cancelled(metrics: metrics) }
+    // An empty file has no bytes before which the facts could be delivered.
     if failure == nil, code == CURLE_OK {
       if remote.isAwaitingFacts { receiveFacts() }
       if case .facts = remote.options.operation { receiveFacts() }
     }
     if let failure { return .failed(failure, head: nil, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: nil, metrics: metrics) }
-    if code == CURLE_ABORTED_BY_CALLBACK, id.isCancelled { return .cancelled }
+    if code == CURLE_ABORTED_BY_CALLBACK, id.isCancelled { return .cancelled(metrics: metrics) }
     let status = remote.options.isFTP ? handle.long(CURLINFO_RESPONSE_CODE) : 0
     if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: nil, metrics: metrics) }
     let error = RemoteErrors.translate(
@@ -149,7 +151,7 @@ extension Transfer {
 
   // MARK: Called by libcurl
 
-  /// A line of the FTP dialogue; what libcurl puts in HTTP's form for us (`Content-Length: …`) is passed over.
+  /// A line of the FTP dialogue. Lines that libcurl formats like HTTP (`Content-Length: …`) are ignored.
   func remoteHeader(_ line: UnsafeRawBufferPointer) -> Int {
     guard let remote else { return -1 }
     remote.dialogueBytes += line.count
@@ -163,7 +165,7 @@ extension Transfer {
     return line.count
   }
 
-  /// Whether bytes that arrived are the file's and are wanted. The facts go first.
+  /// Whether arriving bytes belong to the file and are wanted. Delivers the facts first.
   func mayWrite() -> Bool {
     guard let remote, case .read = remote.options.operation else { return false }
     if remote.isAwaitingFacts { receiveFacts() }
@@ -174,9 +176,9 @@ extension Transfer {
     guard let remote else { return }
     remote.isAwaitingFacts = false
     let offset = if case .read(let offset) = remote.options.operation { offset } else { Int64(0) }
-    // What the server says, in a reply to SIZE or RETR: any number.
+    // A number from the server's reply to SIZE or RETR: hostile.
     var rest = handle.offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
-    // Of an empty rest libssh2's protocols say nothing.
+    // The SSH protocols report nothing if the rest is empty.
     if rest < 0, remote.options.isSSH { rest = 0 }
     let time = handle.offset(CURLINFO_FILETIME_T)
     do throws(TransferError) {
@@ -195,7 +197,7 @@ extension Transfer {
     }
   }
 
-  /// Called on every pass, also where libcurl waits on the spot. Anything but 0 ends the transfer.
+  /// Called again and again, even while libcurl waits. A result other than 0 ends the transfer.
   func progress(received: Int64, sent: Int64) -> Int32 {
     guard let remote else { return 0 }
     if id.isCancelled { return 1 }
@@ -221,38 +223,8 @@ extension Transfer {
 }
 
 private let CURLKHMATCH_OK_VALUE = Int32(CURLKHMATCH_OK.rawValue)
+
 private let CURLKHMATCH_MISMATCH_VALUE = Int32(CURLKHMATCH_MISMATCH.rawValue)
-
-/// What one transfer by FTP, SFTP or SCP keeps; HTTP has none.
-final class RemoteTransferState {
-  let options: RemoteOptions
-  /// libcurl's words for a failure (CURLOPT_ERRORBUFFER(3)); as long-lived as the transfer, which outlives its options.
-  let message = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-  var hostKeys: HostKeyCheck?
-  var isAwaitingFacts = false
-  var lastReply = ""
-  var dialogueBytes = 0
-  var moved: Int64 = 0
-  var lastMove = ContinuousClock.now
-
-  init(_ options: RemoteOptions) {
-    self.options = options
-    message.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-  }
-
-  deinit { message.deallocate() }
-
-  /// The FTP reply that a failure is about or, without one, what libcurl says.
-  func reply(status: Int) -> String {
-    if status >= 400 || lastReply.hasPrefix("421"), !lastReply.isEmpty { return lastReply }
-    return RemoteErrors.printable(String(cString: message))
-  }
-
-  /// Beyond libcurl's own limits, which end what hangs in its waits.
-  func silenceLimit(_ request: WireRequest) -> Duration? {
-    request.stallTimeout.map { $0 * 2 + request.connectTimeout }
-  }
-}
 
 extension CurlCallbacks {
   static let progress: transfer_progress_callback = { context, _, received, _, sent in

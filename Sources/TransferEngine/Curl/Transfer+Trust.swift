@@ -1,8 +1,8 @@
 import CCurl
-import Crypto
+import Digests
 import FoundationEssentials
 
-/// TLS: whom to believe, and who to be.
+/// TLS: verifies the server, and presents the client certificate.
 extension Transfer {
   func configureTrust(_ context: UnsafeMutableRawPointer) throws(TransferError) {
     let policy = try request.trust.get()
@@ -20,15 +20,15 @@ extension Transfer {
   private func ready(_ peer: UnsafePointer<CChar>?) -> Int32 {
     guard mayUse(connectionTo: peer) else { return CURL_PREREQFUNC_ABORT }
     guard case .success(let policy) = request.trust, let pinned = policy.certificates else { return CURL_PREREQFUNC_OK }
-    // A connection used again was compared when it was made: its pins, and with them these certificates, are part of
-    // the key that libcurl finds connections by.
+    // A reused connection was checked when it was made: its pins, and with them these certificates, are part of
+    // libcurl's key for connections.
     if handle.long(CURLINFO_NUM_CONNECTS) == 0 { return CURL_PREREQFUNC_OK }
     if let certificate = handle.peerCertificate, pinned.contains(certificate) { return CURL_PREREQFUNC_OK }
     failure = .serverTrust(.certificatePinningFailed(host: request.host))
     return CURL_PREREQFUNC_ABORT
   }
 
-  /// What libcurl's code means under this request's policy, where it means more than by itself.
+  /// The meaning of libcurl's code under this request's policy; `nil` if it has its usual meaning.
   func trustFailure(_ code: CURLcode) -> TransferError? {
     guard code == CURLE_SSL_PINNEDPUBKEYNOTMATCH, case .success(let policy) = request.trust else { return nil }
     return policy.certificates == nil
@@ -37,31 +37,9 @@ extension Transfer {
   }
 }
 
-/// libcurl's names for the same thing at the origin and at a proxy.
-struct TLSOptions {
-  var version: CURLoption
-  var verifyPeer: CURLoption
-  var verifyHost: CURLoption
-  var authorityFile: CURLoption
-  var authorityDirectory: CURLoption
-  var authorities: CURLoption
-  var pins: CURLoption
-  var revocationList: CURLoption
-
-  static let origin = TLSOptions(
-    version: CURLOPT_SSLVERSION, verifyPeer: CURLOPT_SSL_VERIFYPEER, verifyHost: CURLOPT_SSL_VERIFYHOST,
-    authorityFile: CURLOPT_CAINFO, authorityDirectory: CURLOPT_CAPATH, authorities: CURLOPT_CAINFO_BLOB,
-    pins: CURLOPT_PINNEDPUBLICKEY, revocationList: CURLOPT_CRLFILE)
-  static let proxy = TLSOptions(
-    version: CURLOPT_PROXY_SSLVERSION, verifyPeer: CURLOPT_PROXY_SSL_VERIFYPEER,
-    verifyHost: CURLOPT_PROXY_SSL_VERIFYHOST, authorityFile: CURLOPT_PROXY_CAINFO,
-    authorityDirectory: CURLOPT_PROXY_CAPATH, authorities: CURLOPT_PROXY_CAINFO_BLOB,
-    pins: CURLOPT_PROXY_PINNEDPUBLICKEY, revocationList: CURLOPT_PROXY_CRLFILE)
-}
-
 extension EasyHandle {
-  /// Every option here is part of the key by which libcurl finds a connection to use again (`Curl_ssl_config_matches`), so
-  /// that none made under one policy serves another.
+  /// Every option here is part of libcurl's key for reusable connections (`Curl_ssl_config_matches`), so that a
+  /// connection that was made under one policy is not used under another.
   func set(_ policy: TrustPolicy, _ request: WireRequest, _ options: TLSOptions) {
     set(options.version, request.minimumTLSVersion == .v1_3 ? TRANSFER_SSLVERSION_TLSv1_3 : TRANSFER_SSLVERSION_TLSv1_2)
     set(options.verifyPeer, policy.authorities != .anybody)
@@ -71,7 +49,7 @@ extension EasyHandle {
     case .system:
       guard let file = request.certificateAuthorityFile else { break }
       set(options.authorityFile, file)
-      // libcurl's default directory of roots would be believed beside the file.
+      // libcurl's default directory of authorities would be trusted in addition to the file.
       clear(options.authorityDirectory)
     case .certificates(let certificates):
       set(options.authorities, blob: Data(certificates.map(\.pem).joined().utf8))
@@ -81,7 +59,7 @@ extension EasyHandle {
     if let pins = policy.pins { set(options.pins, pins) }
     if let file = policy.revocationListFile {
       set(options.revocationList, file)
-      // A resumed session is not checked against the list again.
+      // A resumed session is not checked against the revocation list again.
       set(CURLOPT_SSL_SESSIONID_CACHE, false)
     }
   }
@@ -101,11 +79,11 @@ extension EasyHandle {
       set(CURLOPT_SSLCERTTYPE, "P12")
       set(CURLOPT_SSLCERT_BLOB, blob: data)
     }
-    // Without any, OpenSSL would ask for it on the terminal.
+    // Without a passphrase OpenSSL would ask for one on the terminal.
     set(CURLOPT_KEYPASSWD, identity.passphrase ?? "")
   }
 
-  /// The certificate that the server showed in the handshake of this transfer (`CURLINFO_CERTINFO(3)`).
+  /// The certificate that the server presented in the handshake of this transfer (`CURLINFO_CERTINFO(3)`).
   var peerCertificate: Certificate? {
     var chain: UnsafeMutablePointer<curl_certinfo>?
     guard transfer_getinfo_certificates(pointer, &chain) == CURLE_OK, let chain, chain.pointee.num_of_certs > 0 else {
@@ -123,8 +101,8 @@ extension EasyHandle {
 }
 
 extension TrustPolicy {
-  /// `CURLOPT_PINNEDPUBLICKEY`'s list. Where whole certificates are pinned their digest stands in it as one more pin, which
-  /// no key can have: it sets the connections of this policy apart from those of others that pin the same keys.
+  /// The value of `CURLOPT_PINNEDPUBLICKEY`. For pinned certificates it also has their digest as a pin that no key can
+  /// have: it separates the connections of this policy from those of policies that pin the same keys.
   var pins: String? {
     guard publicKeys != nil || certificates != nil else { return nil }
     var keys = publicKeys ?? Set((certificates ?? []).map(\.publicKeyPin))

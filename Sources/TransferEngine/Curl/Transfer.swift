@@ -3,59 +3,61 @@ import Glibc
 import HTTPTypes
 import WireValues
 
-/// One libcurl easy handle at work, from `configure` to `close`. Lives on the transfer loop's thread.
+/// One libcurl easy handle in use, from `configure` to `close`. Used on the transfer loop's thread only.
 final class Transfer {
   let id: TransferID
   let handle: EasyHandle
-  let continuation: CheckedContinuation<TransferOutcome, Never>
+  let completion: TransferCompletion
   let request: WireRequest
   let receiver: any TransferReceiver
   private var parser: ResponseHeadParser
   private var head: ResponseHead?
   var currentHead: ResponseHead? { head }
+  /// The costs of the transfer so far.
+  var metrics: TransferMetrics { TransferMetrics(of: handle, tls: tls) }
   var verdict = HeadVerdict.takeBody
-  /// The head may be a challenge that libcurl answers; the receiver has not seen it.
+  /// The head may be a challenge to which libcurl responds; the receiver has not got it.
   private var isHeadHeld = false
   private var droppedBytes = 0
-  /// Undoes the body's coding; there from the first byte on.
+  /// Decodes the body's coding; set from the first byte on.
   var decoder: ContentDecoder?
-  /// The receiver's own error, which says more than libcurl's "write error".
+  /// The receiver's own error; it is more precise than libcurl's "write error".
   var failure: TransferError?
   var isStopped = false
   var reader: (any BodyReading)?
-  /// The body, where it is a stream.
+  /// The body, if it is a stream.
   private(set) var pipe: BodyPipe?
-  /// Body bytes that libcurl has taken of what it sends now.
+  /// Bytes that libcurl has taken of the body since it was last rewound.
   private var bodyPosition: Int64 = 0
-  /// Its request is suspended: nothing is taken and nothing is given.
+  /// The request is suspended: no bytes are taken or sent.
   var isHeld = false
-  /// What a transfer by another protocol than HTTP keeps.
+  /// The state of a transfer by a protocol other than HTTP.
   var remote: RemoteTransferState?
-  /// How the connection is protected; known while the transfer has it.
+  /// The TLS session; known while the transfer has its connection.
   var tls: TLSSession?
-  /// An address of the host that may not be connected to.
+  /// An address of the host that was refused.
   var refusedAddress: IPAddress?
-  /// Another one was, so that a failure is not about the address.
+  /// Another address was permitted, so a failure does not concern the address.
   var isAddressPermitted = false
 
-  /// An unwanted body is read to its end up to this size; a longer one costs the connection.
+  /// An unwanted body of up to this size is read to its end; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
 
   init(
     id: TransferID, request: WireRequest, receiver: any TransferReceiver, handle: EasyHandle,
-    _ continuation: CheckedContinuation<TransferOutcome, Never>
+    _ completion: TransferCompletion
   ) {
     self.id = id
     self.request = request
     self.receiver = receiver
     self.handle = handle
-    self.continuation = continuation
+    self.completion = completion
     parser = ResponseHeadParser(
       HeadLimits(totalBytes: request.maximumHeadBytes, interims: request.maximumInterimResponses))
   }
 
-  /// Sets every option. The reasons of the less obvious ones stand beside them.
-  /// - Throws: `.file` where the body cannot be read.
+  /// Sets all options. Comments give the reasons for the less obvious ones.
+  /// - Throws: `.file` if the body cannot be read.
   func configure() throws(TransferError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     handle.set(CURLOPT_URL, request.url)
@@ -95,9 +97,9 @@ final class Transfer {
     if try openBody() {
       handle.set(CURLOPT_UPLOAD, true)
       handle.set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
-      // HTTP/2 uploads spin in libcurl below 8.1.1.
+      // HTTP/2 uploads loop in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
-      // Fewer reads and writes of what is large; the default, 64 KiB, holds what is small.
+      // Fewer reads and writes for large bodies; the default of 64 KiB is enough for small ones.
       if request.limitRate != nil || (reader?.size ?? 0) > 1 << 16 {
         handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize)
       }
@@ -111,10 +113,10 @@ final class Transfer {
       handle.set(CURLOPT_NOBODY, true)
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
-      // Better to wait for a connection that may carry many transfers (HTTP/2) than to make another.
+      // Wait for a connection that may carry several transfers (HTTP/2) instead of making another.
       if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
-      // A POST without a body says so: `Content-Length: 0`.
+      // A POST without a body sends `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)
       handle.set(CURLOPT_POSTFIELDSIZE, 0)
       handle.set(CURLOPT_COPYPOSTFIELDS, "")
@@ -123,8 +125,8 @@ final class Transfer {
     }
   }
 
-  /// Opens what is sent: pieces, a body, or a stream, whose length nobody knows and which goes out in chunks.
-  /// - Returns: whether there is something.
+  /// Opens the body: pieces, a body, or a stream of unknown length, which is sent in chunks.
+  /// - Returns: whether there is a body.
   private func openBody() throws(TransferError) -> Bool {
     if let upload = request.upload {
       reader = UploadBodyReader(upload)
@@ -136,15 +138,15 @@ final class Transfer {
     return reader != nil || pipe != nil
   }
 
-  /// Whether the body waits for the server to ask for it, 1 s at most: as libcurl does for bodies above 1 MiB
-  /// (`EXPECT_100_THRESHOLD`), so that a refusal does not cost all of it (RFC 9110 §10.1.1). It asks again without after a
-  /// 417.
+  /// Whether to wait up to 1 s for the server's `100 Continue`: for streams and for bodies above 1 MiB, libcurl's own
+  /// limit (`EXPECT_100_THRESHOLD`), so that a refusal does not cost the whole body (RFC 9110 §10.1.1). After a 417
+  /// libcurl repeats the request without it.
   private var expectsContinue: Bool {
     guard !request.headers.contains(.expect) else { return false }
     return reader.map { $0.size > 1 << 20 } ?? (pipe != nil)
   }
 
-  /// libcurl's form: `Name;` sends an empty value, `Name:` would send none.
+  /// libcurl's format: `Name;` sends an empty value, `Name:` would remove the field.
   private static func line(_ field: HTTPField) -> String {
     field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)"
   }
@@ -157,13 +159,13 @@ final class Transfer {
   func outcome(_ code: CURLcode) -> TransferOutcome {
     if failure == nil { failure = addressFailure(code) }
     if remote != nil { return remoteOutcome(code) }
-    let metrics = TransferMetrics(of: handle, tls: tls)
+    let metrics = metrics
     if isHeadHeld, code == CURLE_OK, let head { _ = deliver(head) }
     if code == CURLE_OK { finishDecoding() }
     if let failure { return .failed(failure, head: head, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: head, metrics: metrics) }
-    // Below 8.6 libcurl says so of a header line beyond its limit (`Curl_dyn_addn`); nothing else that large is taken
-    // before the head is there.
+    // libcurl below 8.6 reports a header line above its limit with this code (`Curl_dyn_addn`); nothing else of that
+    // size is received before the head.
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
@@ -176,7 +178,7 @@ final class Transfer {
 
   // MARK: Called by libcurl
 
-  /// Anything but the count given ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
+  /// A result other than the given count ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
     noteTLS()
     if remote != nil { return remoteHeader(line) }
@@ -188,7 +190,8 @@ final class Transfer {
     case .tooLarge:
       failure = .response(.headTooLarge(limit: request.maximumHeadBytes))
       return -1
-    case .finished(let head):
+    case .finished(var head):
+      head.url = request.source
       self.head = head
       // A body that waits for its source would keep libcurl from ending after a refusal.
       if head.status >= 300 { pipe?.wakeUp() }
@@ -201,9 +204,10 @@ final class Transfer {
     }
   }
 
-  /// False where the transfer must end.
+  /// False if the transfer must end.
   private func deliver(_ head: ResponseHead) -> Bool {
     isHeadHeld = false
+    request.didReceiveHead?(head)
     do throws(TransferError) {
       verdict = try receiver.receive(head)
     } catch {
@@ -216,13 +220,13 @@ final class Transfer {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
-    // libcurl takes every line that begins with CR for the end of the head, whatever else is in it. Then nothing has decided
-    // what becomes of the body.
+    // libcurl takes every line that begins with CR for the end of the head, whatever follows in it. Then no verdict
+    // about the body exists.
     guard remote != nil || parser.isDone else {
       failure = .response(.malformed("a body began before the head had ended"))
       return -1
     }
-    // libcurl keeps the body of a challenge that it answers to itself: this head is final.
+    // libcurl does not deliver the body of a challenge to which it responds: this head is final.
     if isHeadHeld, let head, !deliver(head) { return -1 }
     if remote != nil, !mayWrite() { return isStopped || failure != nil ? -1 : bytes.count }
     guard case .takeBody = verdict else {
@@ -270,57 +274,20 @@ final class Transfer {
     return count
   }
 
-  /// libcurl sends the body again: for a challenge, for a 417, or because a kept connection turned out to be dead. In the
-  /// last case nobody knows what the server did with a body that had gone out whole: what may not be repeated
-  /// (RFC 9110 §9.2.2) is not.
+  /// libcurl sends the body again: after a challenge or a 417, or because a reused connection was dead. In the last
+  /// case it is unknown what the server did with a body that had been sent completely: a request that must not be
+  /// repeated (RFC 9110 §9.2.2) is not repeated.
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
     let isWhole = reader.position == reader.size && reader.size > 0
     if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
-      failure = .connection(.broken("it was closed before the answer; the request may have been carried out"))
+      failure = .connection(.broken("it was closed before the response; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }
     guard reader.seek(to: offset) else { return CURL_SEEKFUNC_FAIL }
     bodyPosition = offset
     return CURL_SEEKFUNC_OK
-  }
-}
-
-/// The C functions libcurl calls, on the loop's thread; each finds its `Transfer` and hands over.
-enum CurlCallbacks {
-  static let header: transfer_data_callback = { bytes, size, count, context in
-    let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-    // checked: libcurl counts the bytes of its own buffer
-    return Int(bitPattern: UInt(bitPattern: transfer.header(.init(start: bytes, count: size * count))))
-  }
-
-  static let write: transfer_data_callback = { bytes, size, count, context in
-    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-      .write(.init(start: bytes, count: size * count))  // checked: libcurl counts the bytes of its own buffer
-  }
-
-  static let read: transfer_data_callback = { bytes, size, count, context in
-    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-      .read(.init(start: bytes, count: size * count))  // checked: libcurl counts the bytes of its own buffer
-  }
-
-  static let seek: transfer_seek_callback = { context, offset, origin in
-    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().seek(Int64(offset), origin)
-  }
-}
-
-extension Duration {
-  /// Rounded down; the largest number of them where they do not fit.
-  var wholeMilliseconds: Int {
-    let (seconds, attoseconds) = components
-    let whole = CheckedNumber(seconds) * 1000 + attoseconds / 1_000_000_000_000_000
-    return whole.int ?? (seconds < 0 ? .min : .max)
-  }
-
-  /// For options of libcurl that know no fractions.
-  var wholeSecondsRoundedUp: Int {
-    (CheckedNumber(components.seconds) + (components.attoseconds > 0 ? 1 : 0)).int ?? .max
   }
 }

@@ -2,17 +2,19 @@ import CCurl
 import HTTPTypes
 import Synchronization
 
-/// The only door to libcurl: an actor that lives on `CurlExecutor`'s thread. One attempt is one call of `perform`.
+/// The only access to libcurl: an actor that runs on `CurlExecutor`'s thread. One attempt is one call of `perform`.
 actor TransferLoop {
   private let executor: CurlExecutor
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
   private var byID: [TransferID: Transfer] = [:]
-  /// Handles at rest, reset; kept so that 10,000 small transfers do not make 10,000 handles.
+  /// Idle handles, reset; kept so that 10,000 small transfers do not create 10,000 handles.
   private var idle: [EasyHandle] = []
+  /// Called at the end of the current turn.
+  private var observers: [any TurnObserver] = []
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// - Parameter maximumConnections: idle connections that are kept for the next transfers.
+  /// - Parameter maximumConnections: idle connections that are kept for later transfers.
   init(maximumConnections: Int) {
     executor = CurlExecutor()
     transfer_multi_setopt_long(executor.multiPointer, CURLMOPT_MAXCONNECTS, maximumConnections)
@@ -26,8 +28,8 @@ actor TransferLoop {
 
   deinit { executor.stop() }
 
-  /// Runs one transfer to its end. Returns when libcurl is done with it, however it ended; cancelling the task
-  /// removes the handle, after which the receiver is not called again.
+  /// Runs one transfer to its end. Returns when libcurl has finished with it, however it ended. Cancelling the task
+  /// removes the handle; the receiver is not called afterwards.
   func perform(_ request: WireRequest, id: TransferID, receiver: any TransferReceiver) async
     -> TransferOutcome
   {
@@ -37,10 +39,10 @@ actor TransferLoop {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard !Task.isCancelled, !id.isCancelled else {
-          continuation.resume(returning: .cancelled)
+          continuation.resume(returning: .cancelled(metrics: nil))
           return
         }
-        start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), continuation))
+        start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), .resume(continuation)))
       }
     } onCancel: {
       id.cancel()
@@ -48,19 +50,19 @@ actor TransferLoop {
     }
   }
 
-  /// Ends a transfer with `.cancelled`. An unknown id is one that ended a moment ago.
+  /// Ends a transfer with `.cancelled`. An unknown id belongs to a transfer that has just ended.
   func cancel(_ id: TransferID) {
     guard let transfer = byID[id] else { return }
-    finish(transfer, .cancelled)
+    finish(transfer, .cancelled(metrics: transfer.metrics))
   }
 
-  /// Lets a transfer go on whose receiver, or whose body, had to wait.
+  /// Continues a transfer whose receiver or body had to wait.
   func unpause(_ id: TransferID) {
     guard let transfer = byID[id], !transfer.isHeld else { return }
     pause(transfer, CURLPAUSE_CONT)
   }
 
-  /// Holds a transfer or lets it go on, whatever `TransferID.isHeld` says by now.
+  /// Holds or releases a transfer, according to the current value of `TransferID.isHeld`.
   func adjustHold(_ id: TransferID) {
     guard let transfer = byID[id], transfer.isHeld != id.isHeld else { return }
     transfer.isHeld.toggle()
@@ -71,9 +73,9 @@ actor TransferLoop {
     }
   }
 
-  /// libcurl calls the receiver from within when a transfer goes on, and an error that this brings is told here alone.
-  /// Without a connection there is nothing to pause (`CURLE_BAD_FUNCTION_ARGUMENT`): a transfer that is held then pauses
-  /// itself at the first byte.
+  /// When a transfer continues, libcurl calls the receiver inside this call, and its error is reported only here.
+  /// Without a connection there is nothing to pause (`CURLE_BAD_FUNCTION_ARGUMENT`): a held transfer then pauses itself
+  /// at its first byte.
   private func pause(_ transfer: Transfer, _ mask: Int32) {
     let code = curl_easy_pause(transfer.handle.pointer, mask)
     guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
@@ -88,7 +90,7 @@ actor TransferLoop {
     } catch {
       let metrics = TransferMetrics(of: transfer.handle)
       keep(transfer.handle)
-      transfer.continuation.resume(returning: .failed(error, head: nil, metrics: metrics))
+      transfer.completion(.failed(error, head: nil, metrics: metrics))
       return
     }
     let id = transfer.id
@@ -104,7 +106,40 @@ actor TransferLoop {
     precondition(code == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(code)))")
   }
 
+  // MARK: Groups
+
+  /// Runs the closure on the loop's thread: one hop for any number of transfers.
+  func run(_ work: @Sendable (isolated TransferLoop) -> Void) { work(self) }
+
+  /// Starts one transfer. The outcome goes to the completion on this thread; if the transfer cannot start, before this
+  /// returns. Must not be called by a receiver: libcurl is not reentrant.
+  func begin(
+    _ request: WireRequest, id: TransferID, receiver: any TransferReceiver, completion: TransferCompletion
+  ) {
+    guard !id.isCancelled else { return completion(.cancelled(metrics: nil)) }
+    start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), completion))
+  }
+
+  /// Calls the observer once when the current turn has ended, outside libcurl.
+  func notifyAtEndOfTurn(_ observer: any TurnObserver) { observers.append(observer) }
+
+  private func endTurn() {
+    while !observers.isEmpty {
+      let current = observers
+      observers.removeAll(keepingCapacity: true)
+      for observer in current { observer.turnEnded(self) }
+    }
+  }
+
+  // MARK: The thread's turns
+
   private func turn() {
+    move()
+    endTurn()
+  }
+
+  /// Moves every transfer as far as possible without waiting, and ends those that libcurl has finished.
+  private func move() {
     guard !transfers.isEmpty else { return }
     var running: Int32 = 0
     curl_multi_perform(executor.multiPointer, &running)
@@ -123,11 +158,12 @@ actor TransferLoop {
     curl_multi_remove_handle(executor.multiPointer, transfer.handle.pointer)
     transfer.close()
     keep(transfer.handle)
-    transfer.continuation.resume(returning: outcome)
+    transfer.completion(outcome)
   }
 
   private func dropAll() {
-    for transfer in Array(byID.values) { finish(transfer, .cancelled) }
+    for transfer in Array(byID.values) { finish(transfer, .cancelled(metrics: transfer.metrics)) }
+    observers.removeAll()
     idle.removeAll()
   }
 
@@ -137,42 +173,4 @@ actor TransferLoop {
     handle.reset()
     if idle.count < 64, handle.isReusable { idle.append(handle) }
   }
-}
-
-/// Names a transfer before it begins, so that it can be cancelled from the first moment.
-struct TransferID: Hashable, Sendable {
-  private let value: ObjectIdentifier
-  private let anchor: Anchor
-
-  private final class Anchor: Sendable {
-    let isCancelled = Atomic(false)
-    let isHeld: (@Sendable () -> Bool)?
-
-    init(_ isHeld: (@Sendable () -> Bool)?) { self.isHeld = isHeld }
-  }
-
-  /// The transfer must not begin: what ends one that has not begun, where `TransferLoop.cancel` finds nothing.
-  func cancel() { anchor.isCancelled.store(true, ordering: .releasing) }
-
-  var isCancelled: Bool { anchor.isCancelled.load(ordering: .acquiring) }
-
-  /// Whether its request is suspended at this moment.
-  var isHeld: Bool { anchor.isHeld?() ?? false }
-
-  /// - Parameter isHeld: says whether the transfer has to stand still.
-  init(isHeld: (@Sendable () -> Bool)? = nil) {
-    anchor = Anchor(isHeld)
-    value = ObjectIdentifier(anchor)
-  }
-
-  static func == (lhs: TransferID, rhs: TransferID) -> Bool { lhs.value == rhs.value }
-  func hash(into hasher: inout Hasher) { hasher.combine(value) }
-}
-
-/// How a transfer ended.
-enum TransferOutcome: Sendable {
-  /// libcurl was content, or the receiver wanted no more. `head` is `nil` only for protocols without one.
-  case finished(head: ResponseHead?, metrics: TransferMetrics)
-  case failed(TransferError, head: ResponseHead?, metrics: TransferMetrics)
-  case cancelled
 }

@@ -1,6 +1,6 @@
 import WireValues
 
-/// Times are kept as whole microseconds, libcurl's own unit. What a stored value lacks, from an older version, is zero.
+/// Times are stored as whole microseconds, libcurl's own unit. A value that an older version did not store is zero.
 extension TransferMetrics: Codable {
   private enum CodingKeys: String, CodingKey {
     case queued, nameLookup, connect, tls, ready, firstByte, total, bytesReceived, bytesSent, headerBytesReceived

@@ -1,47 +1,47 @@
 import CCurl
 
-/// What one transfer cost, as libcurl measured it (`curl_easy_getinfo(3)`). Redirects and questions asked again are transfers
-/// of their own. Times are since the transfer's start, each including those before it.
+/// The costs of one transfer, measured by libcurl (`curl_easy_getinfo(3)`). Redirects and repeated requests are
+/// transfers of their own. Times count from the start of the transfer; each includes those before it.
 public struct TransferMetrics: Sendable, Equatable {
-  /// Waited for a connection before it began; `nil` where libcurl does not say, below 8.6.
+  /// The time spent waiting for a connection; `nil` if libcurl does not report it (below 8.6).
   public var queued: Duration?
-  /// Until the host's name was resolved (`CURLINFO_NAMELOOKUP_TIME_T`).
+  /// The time until the host's name was resolved (`CURLINFO_NAMELOOKUP_TIME_T`).
   public var nameLookup: Duration
-  /// Until TCP was connected, to a proxy where there is one (`CURLINFO_CONNECT_TIME_T`).
+  /// The time until TCP was connected, to the proxy if there is one (`CURLINFO_CONNECT_TIME_T`).
   public var connect: Duration
-  /// Zero without TLS.
+  /// The time until the TLS handshake was complete; zero without TLS.
   public var tls: Duration
-  /// The connection, TLS included, was ready for the request.
+  /// The time until the connection, including TLS, was ready for the request.
   public var ready: Duration
-  /// Until the first byte of the answer's head (`CURLINFO_STARTTRANSFER_TIME_T`).
+  /// The time until the first byte of the response (`CURLINFO_STARTTRANSFER_TIME_T`).
   public var firstByte: Duration
-  /// Until libcurl was done (`CURLINFO_TOTAL_TIME_T`).
+  /// The time until the end (`CURLINFO_TOTAL_TIME_T`).
   public var total: Duration
   /// Body bytes that arrived.
   public var bytesReceived: Int64
   /// Body bytes that were sent.
   public var bytesSent: Int64
-  /// Bytes of the heads that arrived, interim ones included, before any compression by HTTP/2.
+  /// Bytes of the heads that arrived, including interim ones, before HTTP/2's compression.
   public var headerBytesReceived: Int64
-  /// Bytes of the requests' heads; libcurl counts a body with them that is sent in the same write.
+  /// Bytes of the requests' heads; libcurl also counts a body that is sent in the same write.
   public var headerBytesSent: Int64
-  /// The last status; for FTP the last reply code. `nil` without one.
+  /// The last status; for FTP the last reply code; `nil` without one.
   public var status: Int?
-  /// Who answered, `192.0.2.1:443` or `[2001:db8::1]:443`; the proxy's where there is one. `nil` without a
-  /// connection.
+  /// The address of the server, or of the proxy if there is one: `192.0.2.1:443` or `[2001:db8::1]:443`. `nil` without
+  /// a connection.
   public var remoteAddress: String?
-  /// Our own end of the connection, in the same form.
+  /// The local address of the connection, in the same format.
   public var localAddress: String?
   /// `http/1.0`, `http/1.1`, `h2`, `h3`.
   public var networkProtocol: String?
-  /// `TLSv1.2`, `TLSv1.3`; `nil` without TLS, and where libcurl uses another library than OpenSSL.
+  /// `TLSv1.2`, `TLSv1.3`; `nil` without TLS, and if libcurl does not use OpenSSL.
   public var tlsVersion: String?
   /// The IANA name: `TLS_AES_256_GCM_SHA384`; `nil` like `tlsVersion`.
   public var tlsCipher: String?
-  /// No connection was made for this transfer (`CURLINFO_NUM_CONNECTS`).
+  /// Whether no connection was made for this transfer (`CURLINFO_NUM_CONNECTS`).
   public var isConnectionReused: Bool
 
-  /// A transfer that cost nothing; for programs that make such values themselves.
+  /// A transfer without costs; for programs that create such values themselves.
   public init() {
     (nameLookup, connect, tls, ready, firstByte, total) = (.zero, .zero, .zero, .zero, .zero, .zero)
     (bytesReceived, bytesSent, headerBytesReceived, headerBytesSent) = (0, 0, 0, 0)
@@ -95,7 +95,7 @@ extension EasyHandle {
 extension TransferMetrics: CustomStringConvertible {
   /// One line: `200 by h2 from 192.0.2.1:443 (TLSv1.3): 1024 bytes in 0.150 s; name 0.010, connect 0.030, TLS 0.060, …`
   public var description: String {
-    var text = status.map { "\($0)" } ?? "no answer"
+    var text = status.map { "\($0)" } ?? "no response"
     if let networkProtocol { text += " by \(networkProtocol)" }
     if let remoteAddress { text += " from \(remoteAddress)" }
     if let tlsVersion { text += " (\(tlsVersion))" }
@@ -114,10 +114,10 @@ extension TransferMetrics: CustomStringConvertible {
 }
 
 extension Sequence<TransferMetrics> {
-  /// Redirects that were answered among these transfers.
+  /// The number of redirects among these transfers.
   public var redirectCount: Int { count { $0.isRedirect } }
 
-  /// What they took.
+  /// The time that redirects took.
   // checked: times that passed
   public var redirectTime: Duration { filter(\.isRedirect).reduce(.zero) { $0 + $1.total } }
 }

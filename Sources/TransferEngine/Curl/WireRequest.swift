@@ -1,10 +1,14 @@
-public import FoundationEssentials
+import FoundationEssentials
 import HTTPTypes
 
-/// Everything one transfer needs, as a value: what goes on the wire in one hop, nothing later decided.
+/// Everything that one transfer needs, as a value.
 struct WireRequest: Sendable {
   var url: String
-  /// For messages: the host and port that is talked to.
+  /// The request's URL, for the response's head.
+  var source: RequestURL?
+  /// Called on the transfer loop's thread with the final response's head, before the receiver gets it.
+  var didReceiveHead: (@Sendable (ResponseHead) -> Void)?
+  /// Host and port, for messages.
   var host: String
   var method: HTTPRequest.Method
   var headers: HTTPFields
@@ -12,103 +16,44 @@ struct WireRequest: Sendable {
   var credential: HTTPCredential?
   /// Pieces of files and memory instead of `body`; read by `UploadBodyReader`.
   var upload: UploadBody?
-  /// Not on a connection that served before: libcurl sends a request again by itself where such a one turns out dead.
+  /// Use a new connection: libcurl repeats a request by itself if a reused connection turns out to be dead.
   var needsFreshConnection = false
-  /// The user name and password, for protocols that know nothing else.
+  /// The user name and password, for protocols that have no other credentials.
   var credentials: Credentials? { credential?.credentials }
   /// `nil`: no Accept-Encoding is sent, and an encoded body is passed on as it is.
   var acceptEncoding: String?
   var decodingLimit = DecodingLimit()
   var connectTimeout: Duration
-  /// A transfer slower than `stallSpeed` for this long has stalled; `nil` waits for ever.
+  /// A transfer slower than `stallSpeed` for this long has stalled; `nil` means no limit.
   var stallTimeout: Duration?
-  /// Bytes a second, average of this transfer; `nil`: as fast as it goes.
+  /// Bytes per second, the average of this transfer; `nil` means no limit.
   var limitRate: Int64?
   var unixSocketPath: String?
-  /// Where it may lead.
+  /// The addresses to which it may connect.
   var addresses = AddressRule.any
-  /// `nil`: none, whatever the environment says.
+  /// `nil`: no proxy, whatever the environment says.
   var proxy: ProxyServer?
-  /// What the TLS handshake with an https proxy must prove.
+  /// How an https proxy must prove its identity.
   var proxyTrust: Result<TrustPolicy, TransferError> = .success(.system)
-  /// A CA bundle instead of the system's, where `trust` asks for the session's authorities.
+  /// A file of certificate authorities that replaces the system's, if `trust` uses the session's authorities.
   var certificateAuthorityFile: String?
-  /// What the TLS handshake must prove, or why that cannot be said: the transfer fails with it.
+  /// How the server must prove its identity, or the error with which the transfer fails.
   var trust: Result<TrustPolicy, TransferError> = .success(.system)
   var minimumTLSVersion = TLSVersion.v1_2
-  /// Shown to a server that asks for one.
+  /// Presented to a server that asks for a certificate.
   var clientIdentity: ClientIdentity?
-  /// 100 K of response head in all, interim responses included, is plenty; more is an attack.
+  /// The limit for response heads, including interim responses.
   var maximumHeadBytes = 256 * 1024
-  /// Interim (1xx) answers are counted by this.
+  /// The limit for interim (1xx) responses.
   var maximumInterimResponses = 200
 
-  /// What the protocols other than HTTP need; `nil` for http and https.
+  /// Settings for protocols other than HTTP; `nil` for http and https.
   var remote: RemoteOptions?
 
-  /// libcurl 7.88 reads what the socket holds, up to 100 buffers of it, before it looks at the rate limit: with a limit the
-  /// buffer is so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): not below 1024).
+  /// libcurl 7.88 reads up to 100 buffers from the socket before it checks the rate limit. With a limit the buffer is
+  /// so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): at least 1024).
   var bufferSize: Int { limitRate.map { Int(min(max(1024, $0 / 512), 256 * 1024)) } ?? 256 * 1024 }
 
-  /// Bytes a second below which a transfer counts as stalled. A slow drip is progress; a keep-alive crumb is not.
+  /// Bytes per second below which a transfer counts as stalled. A slow response is progress; keep-alive bytes are not.
   var stallSpeed: Int { limitRate.map { $0 < 64 ? 1 : 8 } ?? 8 }
-}
-
-/// What is sent with a request.
-public enum RequestBody: Sendable {
-  /// These bytes, which stay in memory until the request ends.
-  case data(Data)
-  /// The file at this path, read as it is sent. Its size must not change meanwhile.
-  case file(path: String)
-  /// What an asynchronous sequence brings, sent once, in chunks.
-  case stream(BodyPipe)
-  /// These, one after the other, as one body: what a form of any size is in constant memory.
-  case segments([BodySegment])
-}
-
-/// A piece of a body.
-public enum BodySegment: Sendable, Equatable {
-  /// These bytes, kept in memory.
-  case data(Data)
-  /// These bytes of the file at this path, read as they are sent. The file must hold them all when the request begins
-  /// and until it ends: one that becomes shorter fails the request, and is never filled up with zeros.
-  case file(path: String, range: Range<Int64>)
-  /// What a stream brought, kept on the disk without a name for as long as the segment is there.
-  case kept(KeptStream)
-
-  /// Bytes that it adds to the body.
-  public var count: Int64 {
-    switch self {
-    case .data(let data): Int64(data.count)
-    // checked: `BodyReader` refuses ranges that begin below 0
-    case .file(_, let range): range.upperBound - range.lowerBound
-    case .kept(let stream): stream.count
-    }
-  }
-}
-
-/// The bytes of a stream in a file without a name, which is gone when nobody holds it.
-public struct KeptStream: Sendable, Equatable {
-  let file: SpooledFile
-  /// How many bytes were kept.
-  public let count: Int64
-
-  public static func == (one: KeptStream, other: KeptStream) -> Bool { one.file === other.file }
-}
-
-/// A user name and password for the origin they were given for, and for no other.
-public struct Credentials: Hashable, Sendable, CustomStringConvertible {
-  /// The user's name, not encoded.
-  public var username: String
-  /// The password, not encoded. No description shows it.
-  public var password: String
-
-  /// A name and a password, as they are: nothing in them is encoded or has a meaning.
-  public init(username: String, password: String) {
-    self.username = username
-    self.password = password
-  }
-
-  /// Never the password.
-  public var description: String { "Credentials(\(username), ***)" }
 }

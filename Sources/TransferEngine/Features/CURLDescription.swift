@@ -2,13 +2,13 @@ import FoundationEssentials
 import HTTPTypes
 
 extension TransferRequest {
-  /// The request as a command for a POSIX shell that makes the same one with `curl`.
+  /// The request as a command for a POSIX shell that sends the same request with `curl`.
   ///
-  /// Secrets are replaced by `***`: Authorization, cookies, API keys and the like, passwords, parameters of the URL or of a
-  /// form or a JSON body whose names say so. A body of another type is only named by its length, unless secrets are shown.
+  /// Secrets are replaced by `***`: Authorization, cookies, API keys, passwords, and parameters with secret names of
+  /// the URL, a form or a JSON body. Of a body of another type only the length is shown, unless secrets are shown.
   /// - Parameters:
-  ///   - showingSecrets: the command works as it is, and must not be logged.
-  ///   - defaultHeaders: the session's; a field of the request replaces those of its name.
+  ///   - showingSecrets: the command contains all secrets and works as it is; do not log it.
+  ///   - defaultHeaders: the session's fields; fields of the request replace those of the same name.
   public func cURLDescription(showingSecrets: Bool = false, defaultHeaders: HTTPFields = [:]) -> String {
     var words = ["curl -v"]
     if isHTTP { words.append(method == .head ? "--head" : "-X \(method.rawValue)") }
@@ -17,14 +17,14 @@ extension TransferRequest {
       words.append("--ssl-reqd")
       url = "ftp" + url.dropFirst(5)
     }
-    // curl takes brackets and braces for patterns.
+    // curl would expand brackets and braces.
     if url.contains(where: { "[]{}".contains($0) }) { words.append("--globoff") }
     words += credentialWords(showingSecrets)
     var fields = isHTTP ? defaultHeaders : [:]
     for name in Set(headers.map(\.name)) { fields[fields: name] = headers[fields: name] }
     for field in fields.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
       let value = showingSecrets ? field.value : Redaction.value(of: field)
-      // With a colon an empty field would be left out.
+      // With a colon curl would remove the field.
       words.append("-H " + Shell.quoted(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"))
     }
     if let body { words.append(bodyWord(body, showingSecrets)) }
@@ -53,7 +53,7 @@ extension TransferRequest {
       return isHTTP ? "--data-binary " + Shell.quoted("@\(path)") : "-T " + Shell.quoted(path)
     }
     guard case .data(let data) = body else { return "--data-binary " + Shell.quoted("@<several pieces>") }
-    // A command's line has room for 128 KiB a word (execve(2)), and no NUL.
+    // A word of a command has at most 128 KiB (execve(2)), and no NUL.
     if data.count <= 64 * 1024, let text = String(validating: data, as: UTF8.self), !text.contains("\0"),
       let shown = showingSecrets ? text : shown(text)
     {
@@ -62,7 +62,7 @@ extension TransferRequest {
     return "--data-binary " + Shell.quoted("@<\(data.count) bytes>")
   }
 
-  /// `nil` for what may hold secrets that have no names.
+  /// `nil` for text that may contain secrets without names.
   private func shown(_ text: String) -> String? {
     let type = headers[.contentType].map { MediaType($0).essence } ?? ""
     if type == "application/x-www-form-urlencoded" { return Redaction.pairs(text) }
@@ -78,11 +78,20 @@ extension TransferRequest {
 }
 
 extension Request {
-  /// What was last sent, as a `curl` command; see `TransferRequest.cURLDescription`. Before anything was sent it says so.
+  /// The last request as a `curl` command; see `TransferRequest.cURLDescription`. Before the first attempt it is a sentence
+  /// that says so; `cURLDescription(calling:)` waits for the request.
   public func cURLDescription(showingSecrets: Bool = false) -> String {
-    guard var request else { return "no request was sent yet" }
-    request.headers = control.core.session.headerFields(of: request)
-    // It is among the fields now.
+    guard let request else { return "no request was sent yet" }
+    return request.cURLDescription(in: control.core.session, showingSecrets: showingSecrets)
+  }
+}
+
+extension TransferRequest {
+  /// The command with the default fields of a session.
+  func cURLDescription(in session: Session, showingSecrets: Bool = false) -> String {
+    var request = self
+    request.headers = session.headerFields(of: request)
+    // The token is in a header field now.
     if case .bearer? = request.credential { request.credential = nil }
     return request.cURLDescription(showingSecrets: showingSecrets)
   }
@@ -92,11 +101,11 @@ extension TransferRequest: CustomDebugStringConvertible, CustomReflectable {
   /// The `curl` command, without secrets.
   public var debugDescription: String { cURLDescription() }
 
-  /// Keeps secrets out of `dump` and of what test libraries print.
+  /// Keeps secrets out of `dump` and of the output of test libraries.
   public var customMirror: Mirror { Mirror(self, children: ["curl": debugDescription]) }
 }
 
-/// Words for a POSIX shell (POSIX.1-2024 §2.2.2).
+/// Quotes words for a POSIX shell (POSIX.1-2024 §2.2.2).
 enum Shell {
   static func quoted(_ word: String) -> String { "'" + word.replacing("'", with: #"'\''"#) + "'" }
 }

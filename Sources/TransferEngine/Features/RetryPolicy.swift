@@ -1,39 +1,37 @@
 public import HTTPTypes
 
-/// Which failures are tried again, and when: Alamofire's names and defaults, with what it lacks — a cap, full jitter,
-/// `Retry-After` — and without its fault, a retry that starts over.
+/// Which failures are retried, and when. The names and defaults are Alamofire's, with a maximum delay, full jitter and
+/// `Retry-After` added. A retried download continues instead of starting over.
 public struct RetryPolicy: RequestInterceptor {
-  /// Tries after the first one.
+  /// Attempts after the first one.
   public var retryLimit: Int
-  /// What each delay's upper bound is multiplied by to get the next.
+  /// The factor between the upper bounds of consecutive delays.
   public var exponentialBackoffBase: Double
-  /// Seconds; the first delay's upper bound is scale × base⁰.
+  /// In seconds; the upper bound of the first delay is scale × base⁰.
   public var exponentialBackoffScale: Double
-  /// No delay of our own is longer.
+  /// The longest delay that the policy chooses.
   public var maximumDelay: Duration
-  /// No delay that a server asks for is honoured beyond this.
+  /// The longest delay of a server's Retry-After that is honoured.
   public var maximumRetryAfter: Duration
-  /// Methods that are tried again.
+  /// Methods that are retried.
   public var retryableHTTPMethods: Set<HTTPRequest.Method>
-  /// Statuses that are tried again.
+  /// Statuses that are retried.
   public var retryableHTTPStatusCodes: Set<Int>
-  /// Kinds of failures without a status; what Alamofire calls `retryableURLErrorCodes`.
+  /// Kinds of failures without a status that are retried; Alamofire's `retryableURLErrorCodes`.
   public var retryableErrorCodes: Set<TransferError.Code>
-  /// No try begins later than this after the request began; `nil`: no such bound.
+  /// No attempt begins later than this after the start of the request; `nil` means no limit.
   public var deadline: Duration?
 
-  /// RFC 9110 §9.2.2: idempotent, so a lost answer does no harm.
+  /// Idempotent methods (RFC 9110 §9.2.2): a lost response does no harm.
   public static let defaultRetryableHTTPMethods: Set<HTTPRequest.Method> = [
     .delete, .get, .head, .options, .put, .trace,
   ]
 
-  /// Alamofire's, and 423 (RFC 4918 §11.3: locked by another), 425 (RFC 8470), 429 (RFC 6585), 507 (RFC 4918) and
-  /// Cloudflare's 520–524.
-  public static let defaultRetryableHTTPStatusCodes: Set<Int> = [
-    408, 423, 425, 429, 500, 502, 503, 504, 507, 520, 521, 522, 523, 524,
-  ]
+  /// Alamofire's, and 423 (locked, RFC 4918 §11.3), 425 (RFC 8470), 429 (RFC 6585), 507 (RFC 4918) and Cloudflare's
+  /// 520–524.
+  public static let defaultRetryableHTTPStatusCodes: Set<Int> = TransientStatus.all
 
-  /// Those that may be gone the next time.
+  /// Failures that may be gone on the next attempt.
   public static let defaultRetryableErrorCodes: Set<TransferError.Code> = [
     .nameNotResolved,  // a name server may be out of reach for a while, and says the same of names that do not exist
     .refused,
@@ -48,7 +46,7 @@ public struct RetryPolicy: RequestInterceptor {
     .diskFull,  // people free space
     .fileIO,
     .streamStarved,
-    .sourceUnsettled,  // the file may come to rest
+    .sourceUnsettled,  // the file may stop changing
     .uploadInterrupted,
     .remoteUnavailable,
     .journal,
@@ -68,8 +66,8 @@ public struct RetryPolicy: RequestInterceptor {
     // .transport: not known to be worth it
   ]
 
-  /// A policy with these limits; the defaults are Alamofire's where it has the parameter. Durations are limits, not
-  /// waits.
+  /// A policy with these limits; the defaults are Alamofire's for the parameters that it has. Durations are limits, not
+  /// delays.
   public init(
     retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
     maximumDelay: Duration = .seconds(300), maximumRetryAfter: Duration = .seconds(86400),
@@ -89,13 +87,14 @@ public struct RetryPolicy: RequestInterceptor {
   }
 
   /// Statuses after which the same request may succeed.
-  public static func isTransient(status: Int) -> Bool { defaultRetryableHTTPStatusCodes.contains(status) }
+  public static func isTransient(status: Int) -> Bool { TransientStatus.all.contains(status) }
 
-  /// How long to wait before the try after `attempt` failed ones: full jitter below scale × base^(attempt − 1),
-  /// capped. `Retry-After` is a floor, with up to a tenth on top so that not all come back at once.
-  /// - Parameter attempt: failed tries so far, 1 or more.
-  /// - Parameter generator: where the jitter comes from; a test gives its own.
-  /// - Parameter retryAfter: what the server asked for; `nil`: nothing.
+  /// The delay before the next attempt: full jitter below scale × base^(attempt − 1), limited. `Retry-After` is a lower
+  /// bound, with up to a tenth added so that clients do not return all at once.
+  /// - Parameters:
+  ///   - attempt: failed attempts so far, 1 or more.
+  ///   - retryAfter: the delay that the server asked for; `nil` for none.
+  ///   - generator: the source of the jitter; a test passes its own.
   public func delay<Generator: RandomNumberGenerator>(
     forAttempt attempt: Int, retryAfter: Duration?, using generator: inout Generator
   ) -> Duration {
@@ -112,7 +111,7 @@ public struct RetryPolicy: RequestInterceptor {
     return .seconds(Double.random(in: 0...max(0, min(bound, maximumDelay.inSeconds)), using: &generator))
   }
 
-  /// Whether a failure of this kind, of a request of this method, is tried again at all.
+  /// Whether a failure of this kind is retried for a request with this method.
   public func shouldRetry(_ method: HTTPRequest.Method, dueTo error: TransferError) -> Bool {
     guard retryableHTTPMethods.contains(method) else { return false }
     return error.status.map(retryableHTTPStatusCodes.contains) ?? retryableErrorCodes.contains(error.code)
@@ -133,68 +132,5 @@ public struct RetryPolicy: RequestInterceptor {
     _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
   ) async -> RetryResult {
     await retry(FailedAttempt(request: request, error: error, retryCount: retryCount), for: session)
-  }
-}
-
-/// Tries again only where the connection was lost in mid-transfer.
-public struct ConnectionLostRetryPolicy: RequestInterceptor {
-  /// The policy that decides, for these failures.
-  public let policy: RetryPolicy
-
-  /// A policy for lost connections alone, for the methods that may be repeated.
-  public init(
-    retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
-    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
-  ) {
-    policy = RetryPolicy(
-      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
-      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods,
-      retryableHTTPStatusCodes: [], retryableErrorCodes: [.connectionLost, .truncated])
-  }
-
-  public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
-    await policy.retry(attempt, for: session)
-  }
-
-  public func retry(
-    _ request: TransferRequest, for session: Session, dueTo error: TransferError, retryCount: Int
-  ) async -> RetryResult {
-    await retry(FailedAttempt(request: request, error: error, retryCount: retryCount), for: session)
-  }
-}
-
-extension RequestInterceptor where Self == RetryPolicy {
-  /// Alamofire's defaults: two retries, 0.5 s first.
-  public static var retryPolicy: RetryPolicy { RetryPolicy() }
-
-  /// A policy with Alamofire's parameters and everything else at its default.
-  public static func retryPolicy(
-    retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5
-  ) -> RetryPolicy {
-    RetryPolicy(
-      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
-      exponentialBackoffScale: exponentialBackoffScale)
-  }
-}
-
-extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
-  /// Tries lost connections again, with the default limits.
-  public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
-
-  /// Tries lost connections again, with these limits.
-  public static func connectionLostRetryPolicy(
-    retryLimit: Int = 2, exponentialBackoffBase: Double = 2, exponentialBackoffScale: Double = 0.5,
-    retryableHTTPMethods: Set<HTTPRequest.Method> = RetryPolicy.defaultRetryableHTTPMethods
-  ) -> ConnectionLostRetryPolicy {
-    ConnectionLostRetryPolicy(
-      retryLimit: retryLimit, exponentialBackoffBase: exponentialBackoffBase,
-      exponentialBackoffScale: exponentialBackoffScale, retryableHTTPMethods: retryableHTTPMethods)
-  }
-}
-
-extension Duration {
-  var inSeconds: Double {
-    let (seconds, attoseconds) = components
-    return Double(seconds) + Double(attoseconds) / 1e18  // checked: Doubles do not trap
   }
 }

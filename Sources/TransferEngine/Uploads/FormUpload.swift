@@ -3,7 +3,7 @@ import HTTPTypes
 import WireValues
 
 extension FormOptions {
-  /// The form as a transfer's body: its own lines in memory, the file from the attempt's one descriptor.
+  /// The form as a transfer's body: its own lines in memory, and the file from the attempt's open descriptor.
   func body(of attempt: UploadAttempt, _ request: inout TransferRequest) throws(TransferError) -> UploadBody {
     let source = attempt.source
     let form = MultipartFormData()
@@ -17,7 +17,7 @@ extension FormOptions {
       switch segment {
       case .data(let data): pieces.append(.bytes(data))
       case .file(_, let range):
-        // The form looked at the name, the attempt has the file open: they have to be the same.
+        // The form was made from the file's name, the attempt has the file open: both must be the same file.
         guard range == source.range else { throw .source(.changed(source.path)) }
         pieces.append(.file(source, range))
       case .kept: preconditionFailure("this form is made above, without streams")
@@ -29,16 +29,16 @@ extension FormOptions {
 }
 
 extension UploadAttempt {
-  /// Pieces as a transfer's body; the progress counts what is the file's of them.
+  /// Pieces as a transfer's body; the progress counts only those of the file.
   fileprivate func flight(_ pieces: [UploadBody.Piece]) -> UploadBody {
-    let board = board
-    let number = board.newFlight()
+    let tracker = tracker
+    let number = tracker.newFlight()
     var before: Int64 = 0
     for piece in pieces {
       if case .file = piece { break }
       before = before.saturatingSum(piece.size)
     }
     let (start, size) = (before, source.size)
-    return UploadBody(pieces) { board.move(number, to: min(max(0, $0 - start), size)) }  // checked: both ≥ 0
+    return UploadBody(pieces) { tracker.move(number, to: min(max(0, $0 - start), size)) }  // checked: both ≥ 0
   }
 }

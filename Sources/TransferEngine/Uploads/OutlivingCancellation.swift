@@ -1,9 +1,9 @@
 import Threads
 
-/// Does what must not be broken off in the middle: a request that makes something at a server, whose answer is the only way
-/// to learn its name. When the caller is cancelled the work goes on for a little while, so that what it made can be recorded
-/// and taken back; then it is cancelled too.
-/// - Parameter grace: a server that says nothing for so long is not waited for.
+/// Runs work that must not stop halfway: a request that creates something on a server, whose response alone tells its
+/// name. If the caller is cancelled, the work continues for a short time, so that its result can be recorded and
+/// deleted later.
+/// - Parameter grace: after this time the work is cancelled too.
 func outlivingCancellation<Value: Sendable>(
   grace: Duration = .seconds(5), _ work: @escaping @Sendable () async throws(TransferError) -> Value
 ) async throws(TransferError) -> Value {

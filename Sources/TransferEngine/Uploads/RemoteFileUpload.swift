@@ -1,9 +1,9 @@
 import FoundationEssentials
 import WireValues
 
-/// FTP, FTPS, SFTP: under a temporary name, gone on with from its length, then a rename. SCP, which knows neither lengths nor
-/// renames, writes the file's own name from its first byte on.
-struct RemoteFileUpload: UploadWay {
+/// FTP, FTPS and SFTP: writes to a temporary name, resumes from its length, then renames. SCP has neither lengths nor
+/// renames: it writes to the final name and always begins with the first byte.
+struct RemoteFileUpload: UploadStrategy {
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
     let files = RemoteFiles(session: attempt.wire.session, request: attempt.request)
     let target = attempt.request.url
@@ -15,7 +15,7 @@ struct RemoteFileUpload: UploadWay {
     }
     let name = try TemporaryName(for: target, source: attempt.source.identity)
     let temporary = try target.at(path: name.path)
-    // Better now than after all its bytes.
+    // Fail now instead of after all bytes were sent.
     if attempt.upload.onlyIfAbsent, try await files.stat(target) != nil {
       throw .remote(.exists(path: target.path))
     }
@@ -25,14 +25,14 @@ struct RemoteFileUpload: UploadWay {
     } else {
       try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
     }
-    try await attempt.goOn(from: offset)
+    try await attempt.resume(from: offset)
     try await sendAll(attempt, files, to: temporary, from: offset)
     let source = attempt.source
     try await BlockingIO.run { () throws(TransferError) in try source.check() }
     try await files.rename(temporary, to: target, replacing: !attempt.upload.onlyIfAbsent)
   }
 
-  /// Bytes that can be gone on from. A file that is longer than the source is none of its beginning.
+  /// Bytes on the server that can be resumed. A file that is longer than the source is not its beginning.
   private func length(
     _ attempt: UploadAttempt, _ files: RemoteFiles, _ url: RequestURL
   ) async throws(TransferError) -> Int64 {
@@ -42,14 +42,14 @@ struct RemoteFileUpload: UploadWay {
     return 0
   }
 
-  /// From an offset; from the first byte where the server does not go on in the middle of a file.
+  /// Sends from an offset; from the first byte if the server cannot continue in the middle of a file.
   private func sendAll(
     _ attempt: UploadAttempt, _ files: RemoteFiles, to url: RequestURL, from offset: Int64
   ) async throws(TransferError) {
     do throws(TransferError) {
       return try await send(attempt, files, to: url, from: offset)
     } catch .remote(.cannotResume) where offset > 0 {
-      attempt.board.resume(from: 0)
+      attempt.tracker.resume(from: 0)
     }
     try await files.remove(url)
     try await send(attempt, files, to: url, from: 0)
@@ -59,28 +59,28 @@ struct RemoteFileUpload: UploadWay {
     _ attempt: UploadAttempt, _ files: RemoteFiles, to url: RequestURL, from offset: Int64
   ) async throws(TransferError) {
     let source = attempt.source
-    let board = attempt.board
-    let flight = board.newFlight()
-    // The open file, not its name: another one may stand under that by now.
+    let tracker = attempt.tracker
+    let flight = tracker.newFlight()
+    // Uses the open file: its name may belong to another file by now.
     let body = UploadBody([.file(source, source.range)])
     do throws(TransferError) {
       let metrics: TransferMetrics? = try await attempt.wire.track { id throws(TransferError) in
         try await files.upload(.open(body), to: url, from: offset, createsDirectories: true, id: id) {
-          board.move(flight, to: (CheckedNumber($0) - offset).nonNegative ?? 0)
+          tracker.move(flight, to: (CheckedNumber($0) - offset).nonNegative ?? 0)
         }
       }
       if let metrics { attempt.wire.add(metrics, origin: url.origin) }
-      board.land(flight, bytes: source.size - offset)  // checked: 0 ≤ offset ≤ size, by `length`
+      tracker.land(flight, bytes: source.size - offset)  // checked: 0 ≤ offset ≤ size, by `length`
     } catch {
-      board.land(flight, bytes: 0)
-      // A source that changed makes the transfer fail in many ways; what matters is that it did.
+      tracker.land(flight, bytes: 0)
+      // A source that changed makes a transfer fail in many ways; report the change.
       try await BlockingIO.run { () throws(TransferError) in try source.check() }
       throw error
     }
   }
 
   func abandon(
-    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .temporary(let path) = progress, request.url.scheme != "scp" else { return }
     try await RemoteFiles(session: wire.session, request: request).remove(try request.url.at(path: path))

@@ -1,15 +1,16 @@
 import HTTPTypes
 import WireValues
 
-/// The fields of "Resumable Uploads for HTTP" by interop version: 3 says `Upload-Incomplete`, 4 and later `Upload-Complete`;
-/// 6 and later name the content of an append (draft-ietf-httpbis-resumable-upload, its list of changes).
+/// The fields of "Resumable Uploads for HTTP" by interop version: 3 uses `Upload-Incomplete`, 4 and later
+/// `Upload-Complete`; 6 and later name the content type of an append (draft-ietf-httpbis-resumable-upload, its list of
+/// changes).
 struct ResumableFields: Sendable, Equatable {
   static let current = 8
   static let known = 3...current
 
   var version: Int
 
-  /// Says whether the upload is whole with this request.
+  /// Sets the field that tells whether this request completes the upload.
   func mark(_ request: inout TransferRequest, isComplete: Bool) {
     request.headers.set("Upload-Draft-Interop-Version", String(version))
     if version <= 3 {
@@ -37,41 +38,18 @@ struct ResumableFields: Sendable, Equatable {
     return request
   }
 
-  /// Whether an answer says that the upload is whole; `nil` where it says nothing. Both names are understood.
+  /// Whether a response says that the upload is complete; `nil` if it does not say. Reads both field names.
   static func isComplete(_ head: ResponseHead) -> Bool? {
     if let value = head.field("Upload-Complete") { return value.trimmingBlanks() == "?1" }
     if let value = head.field("Upload-Incomplete") { return value.trimmingBlanks() == "?0" }
     return nil
   }
 
-  /// The version that an answer is of, if it is one that is known here.
+  /// The interop version of a response, if it is a known one.
   static func version(of head: ResponseHead) -> Int? {
     guard let version = head.field("Upload-Draft-Interop-Version").flatMap({ Int($0.trimmingBlanks()) }),
       known.contains(version)
     else { return nil }
     return version
-  }
-}
-
-/// `Upload-Limit`: a structured dictionary of integers; what is not known is passed over.
-struct UploadLimit: Sendable, Equatable {
-  var maximumSize: Int64?
-  var maximumAppend: Int64?
-  var minimumAppend: Int64?
-
-  init?(_ head: ResponseHead) {
-    guard let value = head.field("Upload-Limit") else { return nil }
-    for item in value.split(separator: ",") {
-      let pair = item.split(separator: "=", maxSplits: 1).map { $0.trimmingBlanks() }
-      // Parameters of an item follow a semicolon.
-      guard pair.count == 2, let number = CheckedNumber(digits: pair[1].prefix { $0 != ";" }.trimmingBlanks()).value
-      else { continue }
-      switch pair[0] {
-      case "max-size": maximumSize = number
-      case "max-append-size": maximumAppend = number
-      case "min-append-size": minimumAppend = number
-      default: continue
-      }
-    }
   }
 }

@@ -1,14 +1,16 @@
 import HTTPTypes
+import WireValues
 
-/// Resumable Uploads for HTTP (draft-ietf-httpbis-resumable-upload): a plain request that a 104 answer makes resumable.
-struct ResumableUpload: UploadWay {
-  /// 104 answers that one request may get; libcurl's own limit on heads comes not long after.
+/// Resumable Uploads for HTTP (draft-ietf-httpbis-resumable-upload): a plain request that a 104 response makes
+/// resumable.
+struct ResumableUpload: UploadStrategy {
+  /// The most 104 responses to one request; libcurl's own limit on heads is not much higher.
   private static let maximumInterims = 10_000
   private static let patience = 3
   private static let smallestAppend: Int64 = 256 << 10
   private static let firstSmallerAppend: Int64 = 64 << 20
 
-  /// What is left to do after a request.
+  /// What follows a request.
   private enum Outcome {
     case done
     case on(ResumableProgress, offset: Int64, limit: UploadLimit?)
@@ -23,12 +25,12 @@ struct ResumableUpload: UploadWay {
           return try await append(attempt, progress, from: offset, limit: limit)
         }
         guard let offset = try await offset(attempt, progress) else { return }
-        try await attempt.goOn(from: offset)
+        try await attempt.resume(from: offset)
         return try await append(attempt, progress, from: offset, limit: nil)
       } catch .upload(.gone) {
         known = nil
         attempt.ledger.clear()
-        attempt.board.resume(from: 0)
+        attempt.tracker.resume(from: 0)
       }
     }
     throw .response(.malformed("the upload that the server made is not there"))
@@ -47,26 +49,27 @@ struct ResumableUpload: UploadWay {
     }
     var fields = ResumableFields(version: attempt.upload.interopVersion)
     var limit: UploadLimit?
-    // Once whole; where that is too large, once with no more than the server takes; once in the version that it names.
+    // Up to three requests: all at once; if that is too large, as much as the server accepts; and once more in the
+    // version that the server names.
     for _ in 0..<3 {
       let size = attempt.source.size
       let range = 0..<min(size, limit?.maximumAppend ?? size)  // checked: neither is below 0
       var first = request
       fields.mark(&first, isComplete: range.upperBound == size)
       first.headers.set("Upload-Length", String(size))
-      let trail = ResumableTrail(attempt, base: request)
+      let trail = InterimResponses(attempt, base: request)
       let flight = attempt.flight(range, gate: trail.gate)
       let answer = try await sendFirst(first, flight.body, trail, isOnce: isPost)
       let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
       if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
-        attempt.board.land(flight.number, bytes: 0)
+        attempt.tracker.land(flight.number, bytes: 0)
         fields.version = told
         continue
       }
       if let refusal, refusal.status == 413, limit == nil,
         let told = UploadLimit(refusal), let most = told.maximumAppend, most > 0, most < size
       {
-        attempt.board.land(flight.number, bytes: 0)
+        attempt.tracker.land(flight.number, bytes: 0)
         limit = told
         continue
       }
@@ -75,10 +78,10 @@ struct ResumableUpload: UploadWay {
     throw .response(.malformed("it refuses an append of the size that it asked for"))
   }
 
-  /// A POST that was broken off before its last byte left was not carried out: its note goes.
+  /// A POST that was interrupted before its last byte was sent was not carried out: remove its record.
   private func sendFirst(
-    _ request: TransferRequest, _ body: UploadBody, _ trail: ResumableTrail, isOnce: Bool
-  ) async throws(TransferError) -> UploadAnswer {
+    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, isOnce: Bool
+  ) async throws(TransferError) -> UploadResponse {
     do throws(TransferError) {
       return try await send(request, body, trail, isOnce: isOnce)
     } catch {
@@ -87,11 +90,11 @@ struct ResumableUpload: UploadWay {
     }
   }
 
-  /// Sends a body and follows the 104s. What was learnt is on record when it returns.
+  /// Sends a body and handles its 104 responses. What they said is recorded when this returns.
   private func send(
-    _ request: TransferRequest, _ body: UploadBody, _ trail: ResumableTrail, isOnce: Bool = false
-  ) async throws(TransferError) -> UploadAnswer {
-    let result: Result<UploadAnswer, TransferError>
+    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, isOnce: Bool = false
+  ) async throws(TransferError) -> UploadResponse {
+    let result: Result<UploadResponse, TransferError>
     do throws(TransferError) {
       result = .success(
         try await trail.wire.send(
@@ -106,14 +109,14 @@ struct ResumableUpload: UploadWay {
     return try result.get()
   }
 
-  /// What the answer to a request with a body means.
+  /// Interprets the response to a request with a body.
   private func settled(
-    _ answer: UploadAnswer, _ trail: ResumableTrail, _ attempt: UploadAttempt, _ flight: Int, _ range: Range<Int64>,
+    _ answer: UploadResponse, _ trail: InterimResponses, _ attempt: UploadAttempt, _ flight: Int, _ range: Range<Int64>,
     isCreation: Bool = false
   ) throws(TransferError) -> Outcome {
     let isWhole = range.upperBound == attempt.source.size
     let head = answer.failure == nil ? answer.head : nil
-    // The target itself has spoken: nothing is to be gone on with, whatever it said.
+    // The target itself responded: there is nothing to resume, whatever the response is.
     if let head, ResumableFields.isComplete(head) == true {
       attempt.ledger.clear()
       _ = try answer.success()
@@ -121,8 +124,8 @@ struct ResumableUpload: UploadWay {
     }
     guard let progress = trail.progress else { return try plain(answer, attempt) }
     guard let head else {
-      attempt.board.land(flight, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
-      throw answer.failure ?? .connection(.broken("no answer"))
+      attempt.tracker.land(flight, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
+      throw answer.failure ?? .connection(.broken("no response"))
     }
     switch head.status {
     case 200..<300 where isWhole && answer.isBodySent && ResumableFields.isComplete(head) == nil:
@@ -132,16 +135,16 @@ struct ResumableUpload: UploadWay {
       guard range.lowerBound...range.upperBound ~= offset else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(offset) after bytes \(range)"))
       }
-      attempt.board.land(flight, bytes: offset - range.lowerBound)  // checked: offset lies within the range
+      attempt.tracker.land(flight, bytes: offset - range.lowerBound)  // checked: offset lies within the range
       return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
-    // Said of the upload's own URL; the target may mean it.
+    // If this is the response of the upload's own URL; the target's response may mean the target.
     case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
     default: throw head.refusal
     }
   }
 
-  /// No 104 came: it was a plain request.
-  private func plain(_ answer: UploadAnswer, _ attempt: UploadAttempt) throws(TransferError) -> Outcome {
+  /// No 104 arrived: it was a plain request.
+  private func plain(_ answer: UploadResponse, _ attempt: UploadAttempt) throws(TransferError) -> Outcome {
     if case .posting? = attempt.ledger.progress, answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
     attempt.ledger.clear()
     _ = try answer.success()
@@ -151,7 +154,7 @@ struct ResumableUpload: UploadWay {
 
   // MARK: The next ones
 
-  /// - Returns: `nil` where the server has it all.
+  /// - Returns: `nil` if the server has everything.
   private func offset(
     _ attempt: UploadAttempt, _ progress: ResumableProgress
   ) async throws(TransferError) -> Int64? {
@@ -164,13 +167,13 @@ struct ResumableUpload: UploadWay {
     default: throw head.refusal
     }
     guard let offset = head.count("Upload-Offset") else {
-      throw .response(.malformed("no Upload-Offset in the answer to HEAD"))
+      throw .response(.malformed("the response to HEAD has no Upload-Offset"))
     }
     let size = attempt.source.size
     guard offset <= size, head.count("Upload-Length") ?? size == size else { throw .upload(.gone) }
     if ResumableFields.isComplete(head) == true {
       guard offset == size else { throw .upload(.gone) }
-      attempt.board.resume(from: size)
+      attempt.tracker.resume(from: size)
       return nil
     }
     return offset
@@ -188,12 +191,12 @@ struct ResumableUpload: UploadWay {
     while failures < Self.patience {
       let end = most < size - offset ? offset + most : size  // checked: 0 ≤ offset ≤ size
       let range = offset..<end  // checked: `most` is not below 0
-      let trail = ResumableTrail(attempt, base: base, start: offset, progress: progress)
+      let trail = InterimResponses(attempt, base: base, start: offset, progress: progress)
       let flight = attempt.flight(range, gate: trail.gate)
       let answer = try await send(fields.append(base, at: offset, isComplete: end == size), flight.body, trail)
       if let head = answer.head, answer.failure == nil, ResumableFields.isComplete(head) != true {
         if head.status == 409, let told = head.count("Upload-Offset"), told <= size {
-          attempt.board.correct(by: told - offset)  // checked: both within the file
+          attempt.tracker.correct(by: told - offset)  // checked: both within the file
           if told <= offset { failures += 1 }
           offset = told
           continue
@@ -209,7 +212,7 @@ struct ResumableUpload: UploadWay {
         if next <= offset { failures += 1 }
         offset = next
         most = min(most, told?.maximumAppend ?? .max)
-        try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged)
+        try await attempt.ledger.note(acknowledged: attempt.tracker.progress.acknowledged)
       }
     }
     throw .upload(.stuck(at: offset))
@@ -223,7 +226,7 @@ struct ResumableUpload: UploadWay {
   }
 
   func abandon(
-    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .resumable(let known) = progress else { return }
     let fields = ResumableFields(version: known.interopVersion)

@@ -1,20 +1,20 @@
-import Crypto
+import Digests
 import FoundationEssentials
 import HTTPTypes
 import Threads
 import WireValues
 
-/// The parts of a multipart upload: which there are, which are missing, and sending those.
+/// The parts of a multipart upload: lists those on the server and sends the missing ones.
 struct S3Parts: Sendable {
   let attempt: UploadAttempt
   let client: S3Client
   let options: S3Options
 
   struct Part: Sendable, Equatable {
-    /// From 1.
+    /// Begins with 1.
     var number: Int
     var etag: String
-    /// Base64, where the server keeps it.
+    /// Base64; `nil` if the server does not keep checksums.
     var checksum: String?
     var size: Int64
   }
@@ -23,7 +23,7 @@ struct S3Parts: Sendable {
   static let smallestPart: Int64 = 5 << 20
   private static let tries = 4
 
-  /// Bytes of one part: whole MiB, so many that 10,000 parts do.
+  /// Bytes of one part: whole MiB, large enough for at most 10,000 parts.
   static func size(for total: Int64, wanted: Int64?) -> Int64 {
     let least = total / maximumParts + (total % maximumParts == 0 ? 0 : 1)  // checked: at most total
     let size = min(max(wanted ?? 8 << 20, least, smallestPart), S3Progress.largestPart)
@@ -31,7 +31,7 @@ struct S3Parts: Sendable {
     return (size + unit - 1) / unit * unit  // checked: size is at most `largestPart`
   }
 
-  /// Parts that are sent at once.
+  /// Parts that are sent at the same time.
   private var width: Int { max(1, min(options.parallelParts, 64)) }
 
   private func range(_ number: Int, _ progress: S3Progress) -> Range<Int64> {
@@ -40,7 +40,7 @@ struct S3Parts: Sendable {
     return start..<(size - start < progress.partSize ? size : start + progress.partSize)  // checked: start ≤ size
   }
 
-  /// One at least: an empty file has one empty part.
+  /// At least one: an empty file has one empty part.
   private func count(_ progress: S3Progress) -> Int {
     let size = attempt.source.size
     return max(1, Int(size / progress.partSize + (size % progress.partSize == 0 ? 0 : 1)))  // checked: partSize ≥ 1
@@ -48,12 +48,12 @@ struct S3Parts: Sendable {
 
   // MARK: What the server has
 
-  /// The parts that are there and of the right size.
-  /// - Throws: `.upload(.gone)` where the server knows nothing of the upload.
+  /// The parts on the server that have the right size.
+  /// - Throws: `.upload(.gone)` if the server does not know the upload.
   func list(_ progress: S3Progress) async throws(TransferError) -> [Int: Part] {
     var parts: [Int: Part] = [:]
     var marker = "0"
-    // A page brings up to 1,000 parts; a server that never comes to an end is none to wait for.
+    // A page has up to 1,000 parts. The limit ends a list that never ends.
     for _ in 0...Self.maximumParts {
       let answer = try await client.send(
         .init(
@@ -62,7 +62,7 @@ struct S3Parts: Sendable {
             ("max-parts", "1000"), ("part-number-marker", marker), ("uploadId", progress.uploadID),
           ]))
       guard let root = XMLElement(answer.data), root.name == "ListPartsResult" else {
-        throw .response(.malformed("ListParts was answered with no list"))
+        throw .response(.malformed("the response to ListParts is not a list"))
       }
       for element in root.all("Part") {
         guard let part = Part(element), (1...count(progress)).contains(part.number),
@@ -76,13 +76,13 @@ struct S3Parts: Sendable {
       else { break }
       marker = next
     }
-    try await attempt.goOn(from: try parts.values.map(\.size).checkedSum.orThrow(TransferError.upload(.gone)))
+    try await attempt.resume(from: try parts.values.map(\.size).checkedSum.orThrow(TransferError.upload(.gone)))
     return parts
   }
 
   // MARK: What is missing
 
-  /// Sends the parts that are not stored, several at once.
+  /// Sends the missing parts, several at the same time.
   /// - Returns: all parts in order.
   func send(_ progress: S3Progress, _ stored: [Int: Part]) async throws(TransferError) -> [Part] {
     var missing = (1...count(progress)).filter { stored[$0] == nil }[...]
@@ -96,12 +96,12 @@ struct S3Parts: Sendable {
         do throws(TransferError) {
           let part = try result.get()
           parts[part.number] = part
-          try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged)
+          try await attempt.ledger.note(acknowledged: attempt.tracker.progress.acknowledged)
           if first == nil, let number = missing.popFirst() {
             group.addTask { await self.result(of: number, progress) }
           }
         } catch {
-          // The first failure ends the others; what they had sent is sent again.
+          // The first failure ends the other transfers; their bytes are sent again later.
           if first == nil { group.cancelAll() }
           first = first ?? error
         }
@@ -120,7 +120,7 @@ struct S3Parts: Sendable {
     }
   }
 
-  /// One part, with a few tries of its own: a server that is busy for one part is not done with the others.
+  /// Sends one part, with some attempts of its own: a server that is busy for one part need not be busy for the others.
   private func send(_ number: Int, _ progress: S3Progress) async throws(TransferError) -> Part {
     let range = range(number, progress)
     let digest = try await Self.sha256(attempt.source, range)
@@ -130,10 +130,10 @@ struct S3Parts: Sendable {
       let flight = attempt.flight(range)
       do throws(TransferError) {
         let part = try await put(number, progress, flight.body, digest)
-        attempt.board.land(flight.number, bytes: Int64(range.count))
+        attempt.tracker.land(flight.number, bytes: Int64(range.count))
         return part
       } catch {
-        attempt.board.land(flight.number, bytes: 0)
+        attempt.tracker.land(flight.number, bytes: 0)
         guard count < Self.tries, error.isTransient, !error.isConnectionFailure, !Task.isCancelled else { throw error }
         try? await Task.pause(
           for: policy.delay(forAttempt: count, retryAfter: error.retryAfter, using: &generator))
@@ -164,8 +164,8 @@ struct S3Parts: Sendable {
     _ source: OpenSource, _ range: Range<Int64>
   ) async throws(TransferError) -> (hex: String, base64: String) {
     try await BlockingIO.run { () throws(TransferError) in
-      var hash = SHA256()
-      try source.forEachPiece(of: range) { hash.update(bufferPointer: $0) }
+      var hash = IncrementalHash(.sha256)
+      try source.forEachPiece(of: range) { hash.update($0) }
       let digest = hash.finalize()
       return (digest.hex, Data(digest).base64EncodedString())
     }
@@ -173,7 +173,7 @@ struct S3Parts: Sendable {
 
   // MARK: Putting together
 
-  /// The request's body: the parts in order.
+  /// The document that completes the upload: the parts in order.
   static func document(_ parts: [Part]) -> String {
     let lines = parts.map { part in
       "<Part><PartNumber>\(part.number)</PartNumber><ETag>\(XMLElement.escaped(part.etag))</ETag>"
@@ -183,8 +183,8 @@ struct S3Parts: Sendable {
       + "</CompleteMultipartUpload>"
   }
 
-  /// The ETag that the object will have: the MD5 of the parts' MD5s, and their number. `nil` where the parts' ETags are no
-  /// MD5s, as with keys of KMS.
+  /// The ETag that the object will have: the MD5 of the parts' MD5s, and their number. `nil` if the parts' ETags are
+  /// not MD5s, as with KMS keys.
   static func expectedETag(_ parts: [Part]) -> String? {
     var bytes: [UInt8] = []
     for part in parts {
@@ -197,12 +197,12 @@ struct S3Parts: Sendable {
         bytes.append(byte)
       }
     }
-    return "\(Insecure.MD5.hash(data: bytes).hex)-\(parts.count)"
+    return "\(HashFunction.md5.digest(of: bytes).hex)-\(parts.count)"
   }
 }
 
 extension S3Parts.Part {
-  /// From a list of parts.
+  /// A part of a list.
   fileprivate init?(_ element: XMLElement) {
     guard let number = element["PartNumber"].flatMap({ CheckedNumber(digits: $0.text.trimmingBlanks()).int }),
       let etag = element["ETag"]?.text, !etag.isEmpty,

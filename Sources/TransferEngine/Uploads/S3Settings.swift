@@ -1,16 +1,16 @@
 import FoundationEssentials
 
-/// Who asks S3, and where: the options, the environment and the profiles taken together, at each attempt anew.
+/// The endpoint, region and credentials for S3: options, environment and profiles combined, again in each attempt.
 struct S3Settings: Sendable {
   var credentials: AWSCredentials
   var region: String
   /// `nil`: AWS.
   var endpoint: String?
 
-  /// Blocks while files are read and a command runs: for `BlockingIO`.
+  /// Blocks while it reads files and runs a command: call it in `BlockingIO`.
   /// - Parameters:
   ///   - given: an access key that came with the request, as its user name and password.
-  ///   - environment: `nil`: neither variables nor profiles nor commands are used, only what the request says itself.
+  ///   - environment: `nil` uses neither variables nor profiles nor commands, only the request's own settings.
   /// - Throws: `.upload(.credentials)`.
   init(_ options: S3Options, given: Credentials?, environment: AWSEnvironment?) throws(TransferError) {
     guard let environment else {
@@ -44,7 +44,7 @@ struct S3Settings: Sendable {
   ) throws(TransferError) -> AWSCredentials {
     if let command = options.credentialCommand { return try CredentialProcess.run(command) }
     if let given { return AWSCredentials(accessKeyID: given.username, secretAccessKey: given.password) }
-    // A profile that was asked for comes before the environment.
+    // A requested profile precedes the environment.
     if options.profile == nil, let key = environment["AWS_ACCESS_KEY_ID"],
       let secret = environment["AWS_SECRET_ACCESS_KEY"]
     {
@@ -74,51 +74,5 @@ struct S3Settings: Sendable {
             + "\"aws configure export-credentials --profile \(name) --format process\""))
     }
     throw .upload(.credentials("the profile \"\(name)\" holds no access key"))
-  }
-}
-
-/// Where an object is: its URL without a query, encoded the one way that is also signed.
-struct S3Object: Sendable, Equatable {
-  let url: RequestURL
-
-  /// - Parameter target: `s3://bucket/key`, or the object's own http(s) URL.
-  /// - Throws: `.invalidURL`.
-  init(_ target: RequestURL, _ settings: S3Settings, _ addressing: S3Options.Addressing) throws(TransferError) {
-    let path = AWSCanonical.path(target.path, isNormalized: false, isEncodedTwice: false)
-    guard path.count > 1, !path.hasSuffix("/") else {
-      throw .invalidURL(target.string, reason: "it names no key")
-    }
-    guard target.query.isEmpty else { throw .invalidURL(target.string, reason: "an object's URL has no query") }
-    guard target.scheme == "s3" else {
-      url = try RequestURL(target.origin + path)
-      return
-    }
-    let bucket = target.host
-    let endpoint = try RequestURL(settings.endpoint ?? Self.amazon(settings.region))
-    let base =
-      endpoint.path == "/" ? "" : endpoint.path.hasSuffix("/") ? String(endpoint.path.dropLast()) : endpoint.path
-    let isHost: Bool
-    switch addressing {
-    case .path: isHost = false
-    case .virtualHost: isHost = true
-    // A dot in the name would not match the certificate's wildcard.
-    case .automatic: isHost = settings.endpoint == nil && !bucket.contains(".") && !bucket.contains("_")
-    }
-    url =
-      isHost
-      ? try RequestURL("\(endpoint.scheme)://\(bucket).\(endpoint.host):\(endpoint.port)\(base)\(path)")
-      : try RequestURL("\(endpoint.origin)\(base)/\(bucket)\(path)")
-  }
-
-  private static func amazon(_ region: String) -> String {
-    "https://s3.\(region).amazonaws.com" + (region.hasPrefix("cn-") ? ".cn" : "")
-  }
-
-  /// The object's URL with a query; values are encoded here.
-  func url(_ query: [(String, String?)]) throws(TransferError) -> RequestURL {
-    try url.replacing(
-      query: query.map { name, value in
-        value.map { "\(name)=\($0.percentEncoded(allowing: .unreserved))" } ?? name
-      }.joined(separator: "&"))
   }
 }

@@ -1,14 +1,14 @@
-import Crypto
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
-/// Amazon S3 and what speaks its protocol: one PutObject for small files, parts for the others
+/// Amazon S3 and compatible servers: one PutObject for small files, parts for others
 /// (docs.aws.amazon.com/AmazonS3/latest/API/API_CreateMultipartUpload.html).
-struct S3Upload: UploadWay {
+struct S3Upload: UploadStrategy {
   let options: S3Options
   var environment = AWSEnvironment.current
 
-  /// From here on an upload goes in parts.
+  /// Files from this size on are sent in parts.
   static let multipartSize: Int64 = 16 << 20
 
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
@@ -28,18 +28,18 @@ struct S3Upload: UploadWay {
         }
         guard let progress else { preconditionFailure("an upload was made or known") }
         let all = try await parts.send(progress, stored)
-        // What was sent is put together only if it is still what the file is.
+        // The parts are combined only if the file is unchanged.
         let source = attempt.source
         try await BlockingIO.run { () throws(TransferError) in try source.check() }
         return try await complete(attempt, client, progress, all)
       } catch .upload(.gone) {
         if let expected = progress?.completing, try await isThere(client, etag: expected) {
-          attempt.board.resume(from: attempt.source.size)
+          attempt.tracker.resume(from: attempt.source.size)
           return
         }
         progress = nil
         attempt.ledger.clear()
-        attempt.board.resume(from: 0)
+        attempt.tracker.resume(from: 0)
       }
     }
     throw .response(.malformed("the upload that the server made is not there"))
@@ -57,15 +57,15 @@ struct S3Upload: UploadWay {
       .init(method: .put, headers: headers, isMaking: true, payload: .sha256(digest.hex)) {
         attempt.flight(range).body
       })
-    // Some servers and proxies say 200 and refuse in the document.
+    // Some servers and proxies respond 200 and report the failure in the document.
     if let root = XMLElement(answer.data), let failure = S3Failure(root) {
       throw failure.transferError(nil).asTransient
     }
     guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
-    attempt.board.acknowledge(attempt.source.size)
+    attempt.tracker.acknowledge(attempt.source.size)
   }
 
-  /// Fields of the object: a type guessed from the file's name, unless the user gave one.
+  /// The object's header fields: the user's, or a type guessed from the file's name.
   private func making(_ attempt: UploadAttempt) -> HTTPFields {
     guard attempt.request.headers[.contentType] == nil else { return [:] }
     return [.contentType: MediaTypeTable.mediaType(forFileName: attempt.source.name)]
@@ -83,11 +83,11 @@ struct S3Upload: UploadWay {
     ) { UploadBody(Data()) }
     let answer = try await outlivingCancellation { () throws(TransferError) in try await client.send(call) }
     guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
-      throw .response(.malformed("no UploadId in the answer"))
+      throw .response(.malformed("the response has no UploadId"))
     }
     let progress = S3Progress(
       uploadID: id, object: object, partSize: S3Parts.size(for: attempt.source.size, wanted: options.partSize))
-    // Parts that nobody knows of are billed for ever.
+    // An upload that is not recorded would cost money until it is deleted.
     try await attempt.ledger.record(.s3(progress), for: attempt)
     return progress
   }
@@ -106,17 +106,17 @@ struct S3Upload: UploadWay {
         method: .post, query: [("uploadId", progress.uploadID)], headers: headers, isOnce: true,
         payload: .of(document)
       ) { UploadBody(document) })
-    // The status comes before the parts are put together: what counts is the document.
+    // The status arrives before the parts are combined: only the document tells the outcome.
     guard let root = XMLElement(answer.data) else {
-      throw .connection(.broken("the answer to CompleteMultipartUpload is not whole"))
+      throw .connection(.broken("the response to CompleteMultipartUpload is incomplete"))
     }
     if let failure = S3Failure(root) { throw failure.transferError(nil).asTransient }
     guard root.name == "CompleteMultipartUploadResult" else {
-      throw .response(.malformed("CompleteMultipartUpload was answered with \(RemoteErrors.printable(root.name))"))
+      throw .response(.malformed("the response to CompleteMultipartUpload is \(RemoteErrors.printable(root.name))"))
     }
   }
 
-  /// Whether the object is the one that an earlier call asked for, whose answer was lost.
+  /// Whether the object is the result of an earlier request whose response was lost.
   private func isThere(_ client: S3Client, etag: String) async throws(TransferError) -> Bool {
     do throws(TransferError) {
       let answer = try await client.send(.init(method: .head))
@@ -130,11 +130,11 @@ struct S3Upload: UploadWay {
   // MARK: Removal
 
   func abandon(
-    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .s3(let known) = progress else { return }
     var request = request
-    // Where it was begun, whatever the target is by now.
+    // The object of the recorded upload, whatever the target is now.
     request.url = try RequestURL(known.object)
     let client = try await S3Client(request, options, environment, wire)
     do throws(TransferError) {
@@ -148,7 +148,7 @@ struct S3Upload: UploadWay {
 }
 
 extension TransferError {
-  /// A failure that S3 reported after it had said 200: the parts are there, and the same request may succeed.
+  /// A failure that S3 reported after a status of 200: the parts exist, and the same request may succeed.
   fileprivate var asTransient: TransferError {
     guard case .upload(.refused(let code, let message, let status, let delay, _)) = self else { return self }
     let isFinal =

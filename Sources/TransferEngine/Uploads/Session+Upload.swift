@@ -1,50 +1,51 @@
 public import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 extension Session {
-  /// An upload of a file; see `FileUpload`.
+  /// Uploads a file; see `FileUpload`.
   /// - Parameters:
-  ///   - ledger: what an earlier request, here or in another process, left; ignored when unreadable.
-  ///   - journal: keeps the ledger durable while it runs.
-  ///   - interceptor: asked before the session's own; `nil` for none.
-  ///   - upload: the file, where it goes and how.
+  ///   - upload: the file, the target and the protocol.
+  ///   - ledger: the ledger of an earlier request, of this process or another; ignored if it cannot be read.
+  ///   - journal: makes the ledger durable while the upload runs.
+  ///   - interceptor: asked before the session's; `nil` for none.
   public func upload(
     _ upload: FileUpload, resumingWith ledger: Data? = nil, journal: (any UploadJournal)? = nil,
     interceptor: (any RequestInterceptor)? = nil
   ) -> FileUploadRequest {
-    let shown = UploadProgressBoard()
+    let shown = UploadProgressTracker()
     let core = RequestCore<FileUploadResponse>(session: self) { core in
       await UploadPipeline(
         session: self, core: core, upload: upload, journal: journal,
-        board: UploadBoard { progress in
+        tracker: UploadTracker { progress in
           shown.show(progress)
           core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
         }
       ).run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor)
     }
-    return FileUploadRequest(core: core, board: shown)
+    return FileUploadRequest(core: core, tracker: shown)
   }
 
-  /// Has the server forget an unfinished upload: its partial bytes, its parts, its temporary name. The source is not
-  /// needed. What is not there any more counts as forgotten, so it may be asked for again.
-  /// - Throws: what kept it from being removed; transient as any request's failure.
+  /// Deletes an unfinished upload on the server: its partial bytes, its parts, its temporary name. Does not need the
+  /// source. Succeeds if nothing is left, so it may be called again.
+  /// - Throws: why it could not be deleted; transient like the failure of any request.
   public func abandon(
     _ upload: FileUpload, ledger: Data, interceptor: (any RequestInterceptor)? = nil
   ) async throws(TransferError) {
     guard let ledger = UploadLedger(ledger) else { return }
-    let wire = UploadWire(session: self, id: nextRequestID())
+    let wire = UploadClient(RequestRecord(id: nextRequestID(), session: self))
     try await removeLeftovers(upload, ledger, wire, interceptor)
   }
 
   func removeLeftovers(
-    _ upload: FileUpload, _ ledger: UploadLedger, _ wire: UploadWire, _ interceptor: (any RequestInterceptor)?
+    _ upload: FileUpload, _ ledger: UploadLedger, _ wire: UploadClient, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) {
-    let request = try await adapted(upload.request, interceptor)
-    try await way(of: upload, knownBy: ledger.progress).abandon(ledger.progress, request, wire)
+    let request = try await adapted(upload.request, interceptor, wire.record)
+    try await strategy(of: upload, knownBy: ledger.progress).abandon(ledger.progress, request, wire)
   }
 
-  /// The way that an upload has taken, whatever it would take now.
-  private func way(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadWay {
+  /// The strategy of an existing upload.
+  private func strategy(of upload: FileUpload, knownBy progress: UploadLedger.Progress) -> any UploadStrategy {
     switch progress {
     case .posting: PlainUpload(form: nil)
     case .temporary: upload.request.url.isHTTP ? WebDAVUpload() : RemoteFileUpload()
@@ -74,12 +75,12 @@ extension Session {
     return tus(upload)
   }
 
-  /// The way that an upload takes.
-  func way(of upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire) async throws(TransferError)
-    -> any UploadWay
+  /// The strategy of a new upload.
+  func strategy(of upload: FileUpload, _ request: TransferRequest, _ wire: UploadClient) async throws(TransferError)
+    -> any UploadStrategy
   {
     switch upload.protocol {
-    case .automatic: return try await automaticWay(upload, request, wire)
+    case .automatic: return try await automaticStrategy(upload, request, wire)
     case .plain: return PlainUpload(form: nil)
     case .tus: return try newTus(upload)
     case .form(let options): return PlainUpload(form: options)
@@ -90,10 +91,10 @@ extension Session {
     }
   }
 
-  /// By the scheme; then by what the server says of itself. A server that answers nothing of use gets a plain request.
-  private func automaticWay(
-    _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadWire
-  ) async throws(TransferError) -> any UploadWay {
+  /// Chooses by the scheme, then by what the server supports. A server that supports nothing else gets a plain request.
+  private func automaticStrategy(
+    _ upload: FileUpload, _ request: TransferRequest, _ wire: UploadClient
+  ) async throws(TransferError) -> any UploadStrategy {
     if request.url.scheme == "s3" { return s3(upload) }
     guard request.url.isHTTP else { return RemoteFileUpload() }
     var question = request
@@ -106,15 +107,14 @@ extension Session {
 }
 
 extension FileUpload {
-  /// What an answer to OPTIONS is remembered by. Where the URL ends in the file's own name, it speaks for its siblings too,
-  /// so that 10,000 files are not 10,000 questions.
+  /// The key of the cache for OPTIONS responses. If the URL ends with the file's own name, the key is its directory:
+  /// 10,000 files in it need one request.
   var serverKey: String {
     if let collection { return "auto " + collection.ledgerTarget }
     let path = request.url.path
-    guard let slash = path.lastIndex(of: "/") else { return "auto " + request.url.ledgerTarget }
-    let name = source.split(separator: "/").last.map(String.init) ?? ""
-    let last = String(path[path.index(after: slash)...])
+    guard path.containsSlash else { return "auto " + request.url.ledgerTarget }
+    let (name, last) = (String(source.baseName), String(path.baseName))
     let isNamedLikeSource = last == name || SafeFileName.percentDecoded(last) == name
-    return "auto " + request.url.origin + (isNamedLikeSource ? String(path[...slash]) : path)
+    return "auto " + request.url.origin + (isNamedLikeSource ? String(path[..<path.baseName.startIndex]) : path)
   }
 }

@@ -1,7 +1,8 @@
 import HTTPTypes
+import WireValues
 
-extension UploadWire {
-  /// Asks by HEAD how long a resource is; `nil` where the server does not say.
+extension UploadClient {
+  /// The length of a resource by HEAD; `nil` if the server does not tell.
   /// - Throws: failures of the connection, and `.cancelled`.
   func length(of request: TransferRequest) async throws(TransferError) -> Int64? {
     var question = request
@@ -16,7 +17,7 @@ extension UploadWire {
 }
 
 extension UploadAttempt {
-  /// Compares what the server holds with the source. A server that does not say leaves it at what it answered before.
+  /// Compares the stored length with the source. If the server does not tell the length, its earlier response decides.
   /// - Throws: `.upload(.lengthDiffers)`, and `.cancelled`.
   func compareLength(at request: TransferRequest) async throws(TransferError) {
     let length: Int64?

@@ -1,9 +1,9 @@
-import Crypto
+import Digests
 import FoundationEssentials
 import HTTPTypes
 import WireValues
 
-/// Sends the bytes of tus uploads: HEAD for the offset, PATCH from there.
+/// Sends the bytes of tus uploads: a HEAD for the offset, then PATCH requests from there.
 struct TusSender: Sendable {
   let attempt: UploadAttempt
   let server: TusServer?
@@ -11,14 +11,14 @@ struct TusSender: Sendable {
   let memoryKey: String
 
   static let contentType = "application/offset+octet-stream"
-  /// Requests in a row that brought nothing before the attempt ends.
+  /// Consecutive requests without progress before the attempt ends.
   private static let patience = 3
-  /// A server that refuses even this as too large refuses for good.
+  /// If the server refuses even this size as too large, it refuses for good.
   private static let smallestChunk: Int64 = 256 << 10
   private static let firstSmallerChunk: Int64 = 64 << 20
 
-  /// The offset that the server is at.
-  /// - Throws: `.upload(.gone)` where it knows nothing of the upload any more.
+  /// The server's offset.
+  /// - Throws: `.upload(.gone)` if the server does not know the upload.
   func offset(of part: TusProgress.Part) async throws(TransferError) -> Int64 {
     let request = TusFields.request(try attempt.request.moved(to: part.url), .head)
     let head = try await attempt.wire.send(request).get()
@@ -30,10 +30,10 @@ struct TusSender: Sendable {
     default: throw head.refusal
     }
     guard let offset = head.count("Upload-Offset") else {
-      throw .response(.malformed("no Upload-Offset in the answer to HEAD"))
+      throw .response(.malformed("the response to HEAD has no Upload-Offset"))
     }
     let length = part.length
-    // More than the file, or another file's length: not our upload.
+    // An offset beyond the file, or another length: not our upload.
     guard offset <= length, head.count("Upload-Length") ?? length == length else { throw .upload(.gone) }
     return offset
   }
@@ -48,7 +48,7 @@ struct TusSender: Sendable {
     }
   }
 
-  /// Parts at once. The first failure ends the others; each keeps what the server has of it.
+  /// Sends several parts at the same time. The first failure ends the others; each keeps what the server has of it.
   func sendAll(_ parts: [(TusProgress.Part, Int64)]) async throws(TransferError) {
     let failure = await withTaskGroup(of: TransferError?.self) { group in
       for (part, offset) in parts {
@@ -72,7 +72,7 @@ struct TusSender: Sendable {
   }
 
   /// Sends a part from an offset to its end.
-  /// - Parameter notes: write down what the server acknowledged; not for parts at once, which have no order.
+  /// - Parameter notes: record the bytes that the server acknowledges; not for parallel parts, which have no order.
   func send(_ part: TusProgress.Part, from start: Int64, notes: Bool) async throws(TransferError) {
     let length = part.length
     let request = TusFields.request(try attempt.request.moved(to: part.url), .patch)
@@ -87,10 +87,10 @@ struct TusSender: Sendable {
       case .moved(let next):
         failures = next > offset ? 0 : failures + 1
         offset = next
-        if notes { try await attempt.ledger.note(acknowledged: attempt.board.progress.acknowledged) }
+        if notes { try await attempt.ledger.note(acknowledged: attempt.tracker.progress.acknowledged) }
       case .elsewhere:
         let next = try await self.offset(of: part)
-        attempt.board.correct(by: next - offset)  // checked: both lie within the part
+        attempt.tracker.correct(by: next - offset)  // checked: both lie within the part
         failures = next > offset ? 0 : failures + 1
         offset = next
       case .again: failures += 1
@@ -98,7 +98,7 @@ struct TusSender: Sendable {
         let smaller = min(end - offset, Self.firstSmallerChunk * 2) / 2  // checked: offset ≤ end
         guard smaller >= Self.smallestChunk else { throw refusal }
         chunk = smaller
-        attempt.wire.session.uploadMemory.limit(chunkTo: smaller, at: memoryKey)
+        attempt.wire.session.serverCapabilities.limit(chunkTo: smaller, at: memoryKey)
       }
       if failures >= Self.patience {
         throw .upload(.stuck(at: offset))
@@ -108,9 +108,9 @@ struct TusSender: Sendable {
 
   private enum Outcome {
     case moved(Int64)
-    /// The server is at another offset than we thought.
+    /// The server has another offset than expected.
     case elsewhere
-    /// The chunk arrived damaged and was thrown away.
+    /// The chunk arrived damaged and was discarded.
     case again
     case tooLarge(TransferError)
   }
@@ -130,13 +130,13 @@ struct TusSender: Sendable {
     switch head.status {
     case 200..<300:
       guard let next = head.count("Upload-Offset") else {
-        attempt.board.land(flight.number, bytes: 0)
+        attempt.tracker.land(flight.number, bytes: 0)
         return .elsewhere
       }
       guard range.lowerBound...range.upperBound ~= next else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(next) after bytes \(range)"))
       }
-      attempt.board.land(flight.number, bytes: next - range.lowerBound)  // checked: next lies within the range
+      attempt.tracker.land(flight.number, bytes: next - range.lowerBound)  // checked: next lies within the range
       return .moved(next)
     case 409: return .elsewhere
     case 413: return .tooLarge(head.refusal)
@@ -149,8 +149,8 @@ struct TusSender: Sendable {
   private func sha1(of range: Range<Int64>) async throws(TransferError) -> String {
     let source = attempt.source
     return try await BlockingIO.run { () throws(TransferError) in
-      var hash = Insecure.SHA1()
-      try source.forEachPiece(of: range) { hash.update(bufferPointer: $0) }
+      var hash = IncrementalHash(.sha1)
+      try source.forEachPiece(of: range) { hash.update($0) }
       return Data(hash.finalize()).base64EncodedString()
     }
   }

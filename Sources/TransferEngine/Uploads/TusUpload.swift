@@ -2,13 +2,13 @@ import FoundationEssentials
 import HTTPTypes
 import WireValues
 
-/// tus 1.0.0: the server keeps what it received, and says how much that is (tus.io/protocols/resumable-upload).
-struct TusUpload: UploadWay {
+/// tus 1.0.0: the server keeps what it received, and tells how much that is (tus.io/protocols/resumable-upload).
+struct TusUpload: UploadStrategy {
   let options: TusOptions
-  /// Where uploads are created; the request's own URL unless given.
+  /// Where uploads are created; `nil`: the request's own URL.
   var endpoint: RequestURL?
 
-  /// Files up to this size are sent with the request that creates the upload, where the server offers that.
+  /// Files up to this size are sent with the request that creates the upload, if the server supports that.
   static let smallSize: Int64 = 1 << 20
   /// Smaller files are not sent in parallel.
   static let parallelSize: Int64 = 64 << 20
@@ -18,7 +18,7 @@ struct TusUpload: UploadWay {
     if let endpoint { creation.url = endpoint }
     let key = "tus " + creation.url.string
     var progress: TusProgress? = if case .tus(let known)? = attempt.ledger.progress { known } else { nil }
-    // A stored upload may be gone; a new one should not be, twice.
+    // A recorded upload may be gone; then one new upload is created.
     for _ in 0..<2 {
       do throws(TransferError) {
         if let known = progress, try await resume(known, creation, attempt) { return }
@@ -30,18 +30,18 @@ struct TusUpload: UploadWay {
       } catch .upload(.gone) {
         progress = nil
         attempt.ledger.clear()
-        attempt.board.resume(from: 0)
+        attempt.tracker.resume(from: 0)
       }
     }
     throw .response(.malformed("the upload that the server made is not there"))
   }
 
-  /// Asks how much the server has. True where that is everything.
+  /// Asks how much the server has; true if that is everything.
   private func resume(
     _ progress: TusProgress, _ creation: TransferRequest, _ attempt: UploadAttempt
   ) async throws(TransferError) -> Bool {
     guard let final = progress.final else { return false }
-    // Put together already: only our own record of the end is missing.
+    // The parts are combined already: only the record of the end is missing.
     let part = TusProgress.Part(url: final, start: 0, end: attempt.source.size, expires: nil)
     let offset = try await TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "").offset(of: part)
     guard offset == attempt.source.size else { return false }
@@ -59,8 +59,8 @@ struct TusUpload: UploadWay {
     var parts = progress?.parts ?? []
     var offsets: [Int64] = []
     for part in parts { offsets.append(try await sender.offset(of: part)) }
-    // No offset is beyond its part, and the parts lie side by side in the file.
-    try await attempt.goOn(from: try offsets.checkedSum.orThrow(TransferError.upload(.gone)))
+    // No offset is beyond its part, and the parts do not overlap.
+    try await attempt.resume(from: try offsets.checkedSum.orThrow(TransferError.upload(.gone)))
     let isParallel = parts.isEmpty ? mustSplit(attempt.source.size, server) : parts[0].end < attempt.source.size
     if parts.isEmpty, !isParallel {
       guard let (part, offset) = try await create(whole: creation, server, attempt) else { return }
@@ -75,7 +75,7 @@ struct TusUpload: UploadWay {
       parts.append(try await create(part: range, creation, attempt))
       offsets.append(0)
       try await attempt.ledger.record(
-        .tus(TusProgress(parts: parts)), acknowledged: attempt.board.progress.acknowledged, for: attempt)
+        .tus(TusProgress(parts: parts)), acknowledged: attempt.tracker.progress.acknowledged, for: attempt)
     }
     try await sender.sendAll(Array(zip(parts, offsets)))
     try await concatenate(parts, creation, attempt)
@@ -95,7 +95,7 @@ struct TusUpload: UploadWay {
 
   // MARK: Creation
 
-  /// - Returns: `nil` where the file was small enough to be sent with it.
+  /// - Returns: `nil` if the file was small enough to be sent with the request.
   private func create(
     whole creation: TransferRequest, _ server: TusServer?, _ attempt: UploadAttempt
   ) async throws(TransferError) -> (TusProgress.Part, Int64)? {
@@ -111,7 +111,7 @@ struct TusUpload: UploadWay {
     let head = try await send(creating: request, flight?.body, attempt)
     let part = try self.part(head, attempt.source.range, creation)
     let offset = min(size, head.count("Upload-Offset") ?? 0)
-    if let flight { attempt.board.land(flight.number, bytes: offset) }
+    if let flight { attempt.tracker.land(flight.number, bytes: offset) }
     if offset == size { return nil }
     try await attempt.ledger.record(.tus(TusProgress(parts: [part])), acknowledged: offset, for: attempt)
     return (part, offset)
@@ -140,8 +140,8 @@ struct TusUpload: UploadWay {
     await removeParts(parts, of: final, attempt)
   }
 
-  /// The partial uploads are of no more use once the final one holds their bytes, which is asked: a server may put them
-  /// together later. What cannot be removed is left to expire; the upload has succeeded.
+  /// Deletes the partial uploads when the final one has their bytes. Asks for that first, because a server may combine
+  /// them later. What cannot be deleted expires; the upload has succeeded.
   private func removeParts(
     _ parts: [TusProgress.Part], of final: TusProgress.Part, _ attempt: UploadAttempt
   ) async {
@@ -150,12 +150,12 @@ struct TusUpload: UploadWay {
     for part in parts {
       guard let request = try? attempt.request.moved(to: part.url) else { continue }
       let answer = try? await attempt.wire.send(TusFields.request(request, .delete))
-      // The others would be answered the same.
+      // The other requests would get the same response.
       guard let answer, answer.failure == nil, answer.head?.status != 405, answer.head?.status != 501 else { return }
     }
   }
 
-  /// A creation whose answer is not waited for leaves an upload that nobody knows of.
+  /// Waits for the response even if the attempt is cancelled: otherwise an upload would exist that is not recorded.
   private func send(
     creating request: TransferRequest, _ body: UploadBody?, _ attempt: UploadAttempt
   ) async throws(TransferError) -> ResponseHead {
@@ -178,9 +178,9 @@ struct TusUpload: UploadWay {
 
   // MARK: Removal
 
-  /// DELETE (termination). A server that does not offer it lets its uploads expire.
+  /// Sends DELETE (the termination extension). A server without it lets its uploads expire.
   func abandon(
-    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .tus(let known) = progress else { return }
     for url in known.parts.map(\.url) + [known.final].compactMap({ $0 }) {
@@ -193,8 +193,8 @@ struct TusUpload: UploadWay {
   }
 }
 
-extension UploadAnswer {
-  /// The head of an answer to a creation.
+extension UploadResponse {
+  /// The head of a response to a creation.
   fileprivate func created() throws(TransferError) -> ResponseHead {
     let head = try get()
     switch head.status {

@@ -1,33 +1,33 @@
 extension TransferError {
-  /// What is wrong with the file that is to be sent.
+  /// What is wrong with the file that is sent.
   public enum SourceFailure: Sendable, Equatable {
-    /// The file is not there.
+    /// The file does not exist.
     case missing(String)
-    /// A directory, a FIFO, a device.
+    /// It is a directory, a FIFO or a device.
     case notRegular(String)
-    /// Changed, truncated or replaced since its first byte was sent.
+    /// It was changed, truncated or replaced after its first byte was sent.
     case changed(String)
-    /// The same, again and again, where each change starts the upload over.
+    /// It changed again after each restart of the upload.
     case keepsChanging(String)
   }
 
-  /// What an upload's server did or did not do.
+  /// What went wrong with an upload at the server.
   public enum UploadFailure: Sendable, Equatable {
-    /// The whole body was sent and no answer came: a request that must not be made twice may have been carried out.
+    /// The whole body was sent and no response came: a request that must not be repeated may have been carried out.
     case outcomeUnknown
-    /// The server said it had it all before all was sent.
+    /// The server reported success before it had received everything.
     case answeredEarly(sent: Int64, total: Int64)
-    /// The server holds another number of bytes than the file has.
+    /// The server has another number of bytes than the file.
     case lengthDiffers(expected: Int64, actual: Int64)
-    /// What the server said in its own words.
+    /// The server's own description of a failure.
     case refused(code: String, message: String, status: Int?, retryAfter: Duration?, isTransient: Bool)
-    /// The server does not speak the protocol, or not enough of it.
+    /// The server does not support the protocol, or not enough of it.
     case unsupported(String)
-    /// The server has forgotten an upload that was begun; only a new one helps.
+    /// The server no longer knows the upload; only a new one helps.
     case gone
-    /// The server takes bytes, or says so, and its offset does not move.
+    /// The server accepts bytes, but its offset does not move.
     case stuck(at: Int64)
-    /// There are no credentials, or they cannot be had.
+    /// There are no credentials, or they could not be loaded.
     case credentials(String)
   }
 }
@@ -61,9 +61,9 @@ extension TransferError.UploadFailure: CustomStringConvertible {
   public var description: String {
     switch self {
     case .outcomeUnknown:
-      "no answer came to a request that was sent: the server may have taken the file. Look there; retry sends it again"
+      "no response came to a request that was sent: the server may have stored the file. Check there; retry sends it again"
     case .answeredEarly(let sent, let total):
-      "the server answered with success after \(sent) of \(total) bytes"
+      "the server reported success after \(sent) of \(total) bytes"
     case .lengthDiffers(let expected, let actual):
       "the server holds \(actual) bytes, the file has \(expected)"
     case .refused(let code, let message, _, _, _):

@@ -1,37 +1,38 @@
 import HTTPTypes
+import WireValues
 
-/// One upload from its first attempt to its last: open the source → compare it → adapt → send → compare it again.
+/// Runs one upload: open the source → compare it → adapt → send → compare it again → (retry).
 struct UploadPipeline: Sendable {
   let session: Session
   let core: RequestCore<FileUploadResponse>
   let upload: FileUpload
   let journal: (any UploadJournal)?
-  let board: UploadBoard
+  let tracker: UploadTracker
 
-  /// What an attempt knows so far; what of it survives a failure makes the response.
-  struct Course {
+  /// The state of an attempt. What survives a failure becomes the response.
+  struct AttemptContext {
     var ledger: UploadLedger?
     var source: SourceIdentity?
     var resumedFrom: Int64 = 0
-    /// Times the upload started over because the source had changed.
+    /// How often the upload started over because the source had changed.
     var restarts = 0
   }
 
-  /// Versions of a source that one call sends before it gives up for now.
+  /// How many changed versions of the source one attempt sends before it fails.
   static let maximumRestarts = 3
 
   func run(from ledger: UploadLedger?, interceptor: (any RequestInterceptor)?) async -> FileUploadResponse {
-    var course = Course(ledger: ledger)
-    let wire = UploadWire(session: session, id: core.id, pause: { await core.waitWhileSuspended() })
+    var context = AttemptContext(ledger: ledger)
+    let wire = UploadClient(core.record, pause: { await core.waitWhileSuspended() })
     var retries = 0
     var furthest: Int64 = 0
     let start = ContinuousClock.now
     while true {
       do throws(TransferError) {
-        try await attempt(&course, wire, interceptor)
-        course.ledger = nil
+        try await attempt(&context, wire, interceptor)
+        context.ledger = nil
         session.notify(core.id, .finish)
-        return response(course, wire, .success(()))
+        return response(context, wire, .success(()))
       } catch {
         if error.isCancellation, !Task.isCancelled {
           // Suspended, not cancelled.
@@ -39,9 +40,9 @@ struct UploadPipeline: Sendable {
           wire.allow()
           if !Task.isCancelled { continue }
         }
-        if await startsOver(after: error, &course, wire, interceptor) { continue }
-        // What the server took is progress; sending the same bytes for ever is none.
-        let acknowledged = board.progress.acknowledged
+        if await startsOver(after: error, &context, wire, interceptor) { continue }
+        // Only bytes that the server acknowledged are progress: sending the same bytes again is none.
+        let acknowledged = tracker.progress.acknowledged
         if acknowledged > furthest {
           retries = 0
           furthest = acknowledged
@@ -50,7 +51,7 @@ struct UploadPipeline: Sendable {
           request: upload.request, response: wire.head, error: explained(error), retryCount: retries,
           elapsed: start.duration(to: .now))
         if let final = await session.wait(toRetry: failure, id: core.id, interceptor) {
-          return failed(course, wire, final)
+          return failed(context, wire, final)
         }
         retries += 1  // checked: a counter of this process
         core.willRetry()
@@ -58,40 +59,41 @@ struct UploadPipeline: Sendable {
     }
   }
 
-  private func failed(_ course: Course, _ wire: UploadWire, _ error: TransferError) -> FileUploadResponse {
+  private func failed(_ context: AttemptContext, _ wire: UploadClient, _ error: TransferError) -> FileUploadResponse {
     session.notify(core.id, .fail(error))
-    return response(course, wire, .failure(error))
+    return response(context, wire, .failure(error))
   }
 
   private func response(
-    _ course: Course, _ wire: UploadWire, _ result: Result<Void, TransferError>
+    _ context: AttemptContext, _ wire: UploadClient, _ result: Result<Void, TransferError>
   ) -> FileUploadResponse {
     var response = FileUploadResponse(result)
     response.head = wire.head
-    response.ledger = course.ledger
+    response.ledger = context.ledger
     response.metrics = wire.metrics
     response.bytesSent = wire.bytesSent
-    response.bytesAcknowledged = board.progress.acknowledged
-    response.totalBytes = course.source?.size
-    response.resumedFrom = course.resumedFrom
-    response.source = course.source
+    response.bytesAcknowledged = tracker.progress.acknowledged
+    response.totalBytes = context.source?.size
+    response.resumedFrom = context.resumedFrom
+    response.source = context.source
     response.respondingOrigin = wire.respondingOrigin
     return response
   }
 
-  /// Whether the source changed and the policy is to send the new version: then nothing of the old one stays.
+  /// Whether the source changed and the new version has to be sent. Deletes what the server has of the old version.
   private func startsOver(
-    after error: TransferError, _ course: inout Course, _ wire: UploadWire, _ interceptor: (any RequestInterceptor)?
+    after error: TransferError, _ context: inout AttemptContext, _ wire: UploadClient,
+    _ interceptor: (any RequestInterceptor)?
   ) async -> Bool {
     guard case .source(.changed) = error, upload.onChange == .restart, !Task.isCancelled else { return false }
-    if let ledger = course.ledger {
-      // At best effort: the new version must not wait for the old one's leftovers.
+    if let ledger = context.ledger {
+      // Ignores failures: the new version must not wait for the cleanup.
       try? await session.removeLeftovers(upload, ledger, wire, interceptor)
-      course.ledger = nil
+      context.ledger = nil
     }
-    board.start(total: course.source?.size ?? 0, acknowledged: 0)
-    course.restarts += 1
-    return course.restarts <= Self.maximumRestarts
+    tracker.start(total: context.source?.size ?? 0, acknowledged: 0)
+    context.restarts += 1
+    return context.restarts <= Self.maximumRestarts
   }
 
   private func explained(_ error: TransferError) -> TransferError {
@@ -102,35 +104,35 @@ struct UploadPipeline: Sendable {
   // MARK: One attempt
 
   private func attempt(
-    _ course: inout Course, _ wire: UploadWire, _ interceptor: (any RequestInterceptor)?
+    _ context: inout AttemptContext, _ wire: UploadClient, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) {
     await core.waitWhileSuspended()
     if Task.isCancelled { throw .cancelled }
     let (path, rules) = (upload.source, upload.rules)
     let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path, rules: rules) }
-    if let ledger = course.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
-    course.source = source.identity
-    let request = try await session.adapted(upload.request, interceptor)
-    if let ledger = course.ledger, ledger.target != upload.request.url.ledgerTarget {
+    if let ledger = context.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
+    context.source = source.identity
+    let request = try await session.adapted(core.authenticated(upload.request), interceptor, core.record)
+    if let ledger = context.ledger, ledger.target != upload.request.url.ledgerTarget {
       try? await session.removeLeftovers(upload, ledger, wire, interceptor)
-      course.ledger = nil
+      context.ledger = nil
     }
-    let keeper = LedgerKeeper(course.ledger, journal: journal)
-    board.start(total: source.size, acknowledged: course.ledger?.acknowledged ?? 0)
+    let keeper = LedgerWriter(context.ledger, journal: journal)
+    tracker.start(total: source.size, acknowledged: context.ledger?.acknowledged ?? 0)
     core.setTransfer(hold: { wire.interrupt() })
     defer { core.setTransfer(hold: nil) }
     let attempt = UploadAttempt(
-      upload: upload, request: request, source: source, wire: wire, ledger: keeper, board: board)
-    let way = try await session.way(of: upload, request, wire)
+      upload: upload, request: request, source: source, wire: wire, ledger: keeper, tracker: tracker)
+    let strategy = try await session.strategy(of: upload, request, wire)
     do throws(TransferError) {
-      try await way.perform(attempt)
-      // Once more after the last answer: between the last byte and this moment it was still being taken for whole.
+      try await strategy.perform(attempt)
+      // Compares once more after the last response: the source may have changed after its last byte was read.
       try await BlockingIO.run { () throws(TransferError) in try source.check() }
-      board.acknowledge(source.size)
-      course.resumedFrom = attempt.board.resumedFrom
+      tracker.acknowledge(source.size)
+      context.resumedFrom = attempt.tracker.resumedFrom
     } catch {
-      course.ledger = keeper.ledger
-      course.resumedFrom = attempt.board.resumedFrom
+      context.ledger = keeper.ledger
+      context.resumedFrom = attempt.tracker.resumedFrom
       throw error
     }
   }

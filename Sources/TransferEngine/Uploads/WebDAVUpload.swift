@@ -1,10 +1,11 @@
 import HTTPTypes
+import WireValues
 
-/// WebDAV (RFC 4918): PUT under a temporary name, then MOVE, so that nobody sees half a file under the target's name.
-struct WebDAVUpload: UploadWay {
+/// WebDAV (RFC 4918): PUT to a temporary name, then MOVE, so that an incomplete file never has the target's name.
+struct WebDAVUpload: UploadStrategy {
   private static let makeCollection = HTTPRequest.Method("MKCOL")!
   private static let move = HTTPRequest.Method("MOVE")!
-  /// Collections on the way that are made; deeper ones are a mistake.
+  /// The most collections that are created on a path; a deeper path is a mistake.
   private static let maximumDepth = 64
 
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
@@ -22,11 +23,11 @@ struct WebDAVUpload: UploadWay {
     try await move(attempt, temporary)
   }
 
-  /// All bytes may be there already: a kill came between the last of them and the new name.
+  /// All bytes may be on the server already: a kill came between the last byte and the rename.
   private func resume(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
     let size = attempt.source.size
     if size > 0, try await attempt.wire.length(of: temporary) == size {
-      attempt.board.resume(from: size)
+      attempt.tracker.resume(from: size)
     } else {
       try await put(attempt, temporary)
     }
@@ -39,23 +40,24 @@ struct WebDAVUpload: UploadWay {
       let body = attempt.flight(attempt.source.range).body
       let answer = try await attempt.wire.send(request, body)
       let head = try answer.get()
-      // RFC 4918 §9.7.1: a PUT without its collection is answered with 409; some say 404, nginx 500.
+      // A PUT without its collection gets 409 (RFC 4918 §9.7.1); some servers respond 404, and nginx 500.
       if [404, 409, 500].contains(head.status), !isLastTry {
         let wasMissing = try await makeCollections(above: temporary, attempt.wire)
-        // Somebody else may have made it since: another upload to the same place.
+        // Another upload to the same place may have created it in the meantime.
         if wasMissing || head.status != 500 { continue }
       }
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
-      attempt.board.acknowledge(attempt.source.size)
+      attempt.tracker.acknowledge(attempt.source.size)
       if attempt.upload.verifiesLength { try await attempt.compareLength(at: temporary) }
       return
     }
   }
 
-  /// From the deepest upwards until one is there, then down again.
+  /// Tries from the deepest collection upwards until one exists, then creates those below it.
   /// - Returns: whether one was missing.
-  private func makeCollections(above request: TransferRequest, _ wire: UploadWire) async throws(TransferError) -> Bool {
+  private func makeCollections(above request: TransferRequest, _ wire: UploadClient) async throws(TransferError) -> Bool
+  {
     var missing: [String] = []
     var path = Self.parent(of: request.url.path)
     while path.count > 1, missing.count < Self.maximumDepth {
@@ -73,16 +75,16 @@ struct WebDAVUpload: UploadWay {
 
   private enum Collection {
     case made, there
-    /// The one above is missing.
+    /// The parent is missing.
     case orphaned
   }
 
   private static func parent(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "/"
   }
 
   private func makeCollection(
-    _ path: String, _ request: TransferRequest, _ wire: UploadWire
+    _ path: String, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) -> Collection {
     var request = request
     request.url = try request.url.at(path: path)
@@ -91,7 +93,7 @@ struct WebDAVUpload: UploadWay {
     let head = try await wire.send(request).get()
     switch head.status {
     case 200..<300: return .made
-    // Not allowed on what is there already (RFC 4918 §9.3.1).
+    // 405 means that the collection exists (RFC 4918 §9.3.1).
     case 405: return .there
     case 404, 409: return .orphaned
     default: throw head.refusal
@@ -106,11 +108,11 @@ struct WebDAVUpload: UploadWay {
     request.headers.set("Overwrite", attempt.upload.onlyIfAbsent ? "F" : "T")
     let head = try await attempt.wire.send(request).get()
     switch head.status {
-    // 207: some of what was to be moved was not.
+    // 207: a part of the file's properties or content was not moved.
     case 207: throw .response(.malformed("the file was not moved to its name"))
     case 200..<300: return
     case 404:
-      // It is not there: what the ledger says is not so any more.
+      // The temporary file is missing: the ledger is outdated.
       attempt.ledger.clear()
       throw .upload(.gone)
     case 405, 501:
@@ -125,7 +127,7 @@ struct WebDAVUpload: UploadWay {
     }
   }
 
-  private func remove(_ temporary: TransferRequest, _ wire: UploadWire) async throws(TransferError) {
+  private func remove(_ temporary: TransferRequest, _ wire: UploadClient) async throws(TransferError) {
     var request = temporary
     request.method = .delete
     request.headers[.contentType] = nil
@@ -137,7 +139,7 @@ struct WebDAVUpload: UploadWay {
   }
 
   func abandon(
-    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadWire
+    _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .temporary(let path) = progress else { return }
     var temporary = request

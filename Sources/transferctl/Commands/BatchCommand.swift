@@ -12,14 +12,14 @@ struct BatchCommand: AsyncParsableCommand {
     @OptionGroup var daemon: ConnectionOptions
     @OptionGroup var owner: OwnerOptions
 
-    @Option(help: "For people, or as JSON.")
+    @Option(help: "The output format.")
     var format = DetailFormat.text
 
     func run() async throws {
       let batches: [Batch] = try await daemon.connection(of: owner).open().get("/v1/batches")
       guard format == .text else { return try Output.standard.line(try json(batches)) }
       guard !batches.isEmpty else { return Notice.say("no batches") }
-      // Names are unique for each owner: the column is there where several have batches.
+      // Names are unique for each owner: the column is shown if several owners have batches.
       let hasOwners = Set(batches.map(\.owner)).count > 1
       var table = Table(
         [.init(title: "NAME")] + (hasOwners ? [.init(title: "OWNER", alignment: .right)] : [])
@@ -43,7 +43,7 @@ struct BatchCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The batch.", valueName: "name"))
     var name: String
 
-    @Option(help: "For people, or as JSON.")
+    @Option(help: "The output format.")
     var format = DetailFormat.text
 
     func validate() throws {

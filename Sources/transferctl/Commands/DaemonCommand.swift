@@ -5,19 +5,20 @@ import TransferAPI
 
 struct DaemonCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "daemon", abstract: "Start, stop or ask the daemon.",
+    commandName: "daemon", abstract: "Start, stop, reload or inspect the daemon.",
     subcommands: [Start.self, Stop.self, StatusOfDaemon.self, Reload.self])
 
   struct Start: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Start the daemon unless it runs already.")
+    static let configuration = CommandConfiguration(
+      commandName: "start", abstract: "Start the daemon unless it is already running.")
     @OptionGroup var daemon: ConnectionOptions
 
     func run() async throws {
       let connection = try daemon.connection()
       if let client = try await connection.find() {
-        return Notice.say("transferd runs already (pid \(try await client.stats().pid))")
+        return Notice.say("transferd is already running (pid \(try await client.stats().pid))")
       }
-      // Somebody who asks for it by name wants it, whatever else is forbidden to start it.
+      // An explicit request overrides --no-autostart and TRANSFERCTL_NO_AUTOSTART.
       let client = try await connection.start()
       Notice.say("started transferd (pid \(try await client.stats().pid)) on \(client.socket)")
     }
@@ -25,13 +26,13 @@ struct DaemonCommand: AsyncParsableCommand {
 
   struct Stop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Stop the daemon; jobs go on when it is started again.")
+      commandName: "stop", abstract: "Stop the daemon; its jobs continue when it is started again.")
     @OptionGroup var daemon: ConnectionOptions
 
     func run() async throws {
       let connection = try daemon.connection()
       guard let client = try await connection.find() else {
-        // To stop what does not run is no failure, but for who named a daemon that is not there: the contract's 3.
+        // Stopping a daemon that is not running succeeds, unless the user named the daemon: then the status is 3.
         guard !connection.locations.isSocketExplicit, connection.mayStart else {
           throw CommandFailure(.unreachable, "transferd is not running")
         }
@@ -42,22 +43,22 @@ struct DaemonCommand: AsyncParsableCommand {
         pid = try await client.stats().pid
         try await client.post("/v1/daemon:stop")
       } catch ControlError.unreachable {
-        // Somebody else told it so a moment ago.
+        // Another command has just stopped it.
       }
       let name = pid.map { "transferd (pid \($0))" } ?? "transferd"
-      // The contract gives it 5 s; its lock goes with the process, not with the socket.
+      // The daemon has 5 s to stop (docs/cli.md). Its lock is released with the process, not with the socket.
       let deadline = ContinuousClock.now + .seconds(15)
       while ContinuousClock.now < deadline {
-        // The process first: knocking at a server that is closing its door only makes its work harder.
+        // Check the process first: connecting to a server that is closing delays it.
         if pid.map(Self.hasEnded) ?? true, try await connection.probe(client) == .nobody {
           return Notice.say("stopped \(name)")
         }
         try await Task.sleep(for: .milliseconds(20))
       }
-      throw CommandFailure(.failed, "\(name) was told to stop, but it still runs")
+      throw CommandFailure(.failed, "cannot stop \(name): it is still running after 15 s; see its log")
     }
 
-    /// A process that only waits for its parent to notice has ended. proc_pid_stat(5)
+    /// A zombie has ended; only its parent has not noticed yet. proc_pid_stat(5)
     private static func hasEnded(_ pid: Int32) -> Bool {
       if kill(pid, 0) != 0 { return errno == ESRCH }
       guard let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
@@ -69,15 +70,15 @@ struct DaemonCommand: AsyncParsableCommand {
 
   struct StatusOfDaemon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "status", abstract: "Show whether the daemon runs, and what it has to do.")
+      commandName: "status", abstract: "Show whether the daemon is running, and the number of its jobs.")
     @OptionGroup var daemon: ConnectionOptions
 
-    @Option(help: "For people, or as JSON.")
+    @Option(help: "The output format.")
     var format = DetailFormat.text
 
     func run() async throws {
       var connection = try daemon.connection()
-      // Whoever asks whether it runs wants to know now.
+      // A question must not start the daemon.
       connection.mayStart = false
       guard let client = try await connection.find() else {
         throw CommandFailure(.unreachable, "transferd is not running")
@@ -87,7 +88,7 @@ struct DaemonCommand: AsyncParsableCommand {
       var rows = [
         ("pid", String(stats.pid)), ("version", stats.version), ("socket", client.socket),
         ("state", stats.stateDirectory), ("started", WireCoding.rfc3339(stats.startedAt)),
-        ("active at most", "\(stats.maxActive), \(stats.maxPerOrigin) an origin"),
+        ("max active", "\(stats.maxActive), \(stats.maxPerOrigin) per origin"),
         ("rate", HumanNumbers.rate(stats.bytesPerSecond)), ("jobs", String(stats.counts.total)),
       ]
       for state in JobState.allCases { rows.append((state.rawValue, String(stats.counts[state]))) }
@@ -96,7 +97,8 @@ struct DaemonCommand: AsyncParsableCommand {
   }
 
   struct Reload: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Let the daemon read its configuration again.")
+    static let configuration = CommandConfiguration(
+      commandName: "reload", abstract: "Make the daemon read its configuration again.")
     @OptionGroup var daemon: ConnectionOptions
 
     func run() async throws {
@@ -104,7 +106,7 @@ struct DaemonCommand: AsyncParsableCommand {
         throw CommandFailure(.unreachable, "transferd is not running")
       }
       let stats: Stats = try await client.post("/v1/daemon:reload", nil)
-      Notice.say("reloaded: \(stats.maxActive) active at most, \(stats.maxPerOrigin) an origin")
+      Notice.say("reloaded: at most \(stats.maxActive) active, \(stats.maxPerOrigin) per origin")
     }
   }
 }

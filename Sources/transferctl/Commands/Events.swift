@@ -4,7 +4,7 @@ import TransferAPI
 
 struct Events: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the history of jobs: every change, with its reason.")
+    commandName: "events", abstract: "Print the history of jobs: every change with its reason.")
 
   @OptionGroup var daemon: ConnectionOptions
   @OptionGroup var owner: OwnerOptions
@@ -12,19 +12,19 @@ struct Events: AsyncParsableCommand {
   @Argument(help: ArgumentHelp("Only these jobs.", valueName: "id"))
   var ids: [JobID] = []
 
-  @Flag(help: "Go on with what happens from now on, until interrupted.")
+  @Flag(help: "Then print new events until interrupted.")
   var follow = false
 
   @Option(help: ArgumentHelp("Only events after this number.", valueName: "seq"))
   var since: Int64 = 0
 
-  @Option(help: "For people, or one JSON object a line.")
+  @Option(help: "The output format; json prints one object per line.")
   var format = DetailFormat.text
 
   private static let pageSize = 1000
 
   func validate() throws {
-    if since < 0 { throw ValidationError("--since is 0 or more.") }
+    if since < 0 { throw ValidationError("--since must be 0 or more.") }
   }
 
   func run() async throws {
@@ -48,11 +48,11 @@ struct Events: AsyncParsableCommand {
     }
   }
 
-  /// What is stored, page by page.
-  /// - Returns: the newest number seen.
+  /// Prints the stored events, page by page.
+  /// - Returns: the number of the newest event.
   private func history(of ids: [JobID]?, _ client: ControlClient) async throws -> Int64 {
     var last = since
-    // Long lists are filtered here, so that events keep their order and the request line stays short.
+    // Long lists of ids are filtered here: events keep their order, and the request line stays short.
     let filter = ids.map { $0.count <= JobQuery.idsPerRequest ? $0 : [] } ?? []
     let wanted = ids.map { Set($0) }
     while true {
@@ -75,7 +75,7 @@ struct Events: AsyncParsableCommand {
     try Output.standard.line(format == .json ? json(event) : EventText.line(event))
   }
 
-  /// A removed job still has a history; one without any never existed.
+  /// A removed job still has a history; a job without one never existed.
   private static func requireKnown(_ ids: [JobID], _ client: ControlClient) async throws {
     var missing = Set(ids)
     missing.subtract(try await client.jobs(JobQuery(ids: ids)).map(\.id))
@@ -85,24 +85,5 @@ struct Events: AsyncParsableCommand {
       try await client.lines("GET", ControlClient.path("/v1/events", items)) { _ in hasHistory = true }
       guard hasHistory else { throw CommandFailure(.notFound, "no job \(id)") }
     }
-  }
-}
-
-/// An event for people.
-enum EventText {
-  /// `2026-11-21T04:17:09.000Z  12  job 3  queued -> running  reason`
-  static func line(_ event: Event) -> String {
-    var words = ["job \(event.job)"]
-    switch event.kind {
-    case .added: words.append("added" + (event.to.map { " \($0.rawValue)" } ?? ""))
-    case .changed: words.append("changed")
-    case .removed: words.append("removed")
-    case .state: words.append("\(event.from?.rawValue ?? "-") -> \(event.to?.rawValue ?? "-")")
-    }
-    if let reason = event.reason { words.append(reason) }
-    if let error = event.error, error.message != event.reason {
-      words.append("\(error.message) (\(error.code))")
-    }
-    return ([WireCoding.rfc3339(event.at), String(event.seq)] + words).joined(separator: "  ").printable
   }
 }

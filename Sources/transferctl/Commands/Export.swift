@@ -4,8 +4,9 @@ import TransferAPI
 
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print jobs as lines of JSON that import reads; all of them unless some are named.",
-    discussion: "Secrets are left out: user names and passwords of URLs, and headers that hold them.")
+    commandName: "export",
+    abstract: "Print all jobs, or the named ones, as lines of JSON for import.",
+    discussion: "Secrets are left out: user names and passwords in URLs, and headers that contain secrets.")
 
   @OptionGroup var daemon: ConnectionOptions
   @OptionGroup var owner: OwnerOptions
@@ -16,7 +17,7 @@ struct Export: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only jobs of this batch.", valueName: "name"))
   var batch: String?
 
-  @Flag(help: "Every job.")
+  @Flag(help: "All jobs.")
   var all = false
 
   func validate() throws { _ = try SelectorOptions.single(ids: ids, batch: batch, all: all) }
@@ -36,38 +37,54 @@ struct Export: AsyncParsableCommand {
     }
     var notes = Notes()
     for piece in query.pieces {
-      try await client.lines("GET", ControlClient.path("/v1/export", piece.items)) { line in
-        notes.read(line)
-        try Output.standard.line(String(decoding: line, as: UTF8.self))
-      } afterChunk: {
+      let chunks = try await client.open("GET", ControlClient.path("/v1/export", piece.items))
+      for try await chunk in chunks {
+        notes.read(chunk)
+        try Output.standard.write(chunk)
         try Output.standard.flush()
       }
     }
     if let text = notes.text { Notice.say(text) }
   }
 
-  /// What the lines say that they lack.
+  /// Collects the names of the secrets that were left out.
   private struct Notes {
     private var jobs = 0
     private var omitted: Set<String> = []
     private let decoder = WireCoding.decoder()
+    /// The beginning of the present line; of a line that lacks nothing, only its first byte is kept.
+    private var line: [UInt8] = []
+    private var isSkipping = false
 
     private struct Line: Decodable { var omitted: [String]? }
 
-    mutating func read(_ line: Data) {
-      // Most lines lack nothing, and are not read for it.
-      guard line.firstRange(of: Data(#""omitted":"#.utf8)) != nil,
-        let names = try? decoder.decode(Line.self, from: line).omitted
-      else { return }
-      jobs += 1
-      omitted.formUnion(names)
+    /// Lines with sorted keys begin with the one that names what they lack. Most lack nothing and need not be decoded.
+    private static let beginning = Array(#"{"omitted":"#.utf8)
+
+    mutating func read(_ chunk: Data) {
+      var rest = chunk[...]
+      while !rest.isEmpty {
+        let end = rest.firstIndex(of: UInt8(ascii: "\n"))
+        if !isSkipping {
+          line += rest[..<(end ?? rest.endIndex)]
+          isSkipping = !line.starts(with: Self.beginning.prefix(line.count))
+        }
+        guard let end else { return }
+        if !isSkipping, let names = try? decoder.decode(Line.self, from: Data(line)).omitted {
+          jobs += 1
+          omitted.formUnion(names)
+        }
+        line.removeAll(keepingCapacity: true)
+        isSkipping = false
+        rest = rest[(end + 1)...]  // checked: an index of the chunk
+      }
     }
 
     var text: String? {
       guard jobs > 0 else { return nil }
       let what = omitted.sorted().joined(separator: ", ")
       return
-        "left out of \(HumanNumbers.jobs(jobs)), as secrets are: \(what). After an import they have to be given again"
+        "left the secrets out of \(HumanNumbers.jobs(jobs)): \(what); give them again after an import"
     }
   }
 }

@@ -3,7 +3,7 @@ import TransferAPI
 
 struct Import: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Add the jobs that export printed; print their new ids.",
+    commandName: "import", abstract: "Add the jobs that export printed, and print their new ids.",
     discussion: """
       Jobs that were completed, failed or cancelled are skipped; paused ones stay paused. Lines may also be JSON \
       objects with the fields of POST /v1/jobs. All lines are checked before any job is added.
@@ -12,7 +12,7 @@ struct Import: AsyncParsableCommand {
   @OptionGroup var daemon: ConnectionOptions
 
   @Argument(
-    help: ArgumentHelp("Lines of JSON; - for standard input.", valueName: "file"), completion: .file())
+    help: ArgumentHelp("A file with lines of JSON; - is standard input.", valueName: "file"), completion: .file())
   var file: String
 
   func run() async throws {
@@ -20,7 +20,7 @@ struct Import: AsyncParsableCommand {
     var lines = JobLines()
     var defaults = JobDefaults(directory: try paths.absolute(paths.currentDirectory()))
     defaults.acceptsUploads = true
-    lines.add(exported: try InputFile.read(file), defaults)
+    try lines.add(exported: try ListFile(file), defaults)
     try lines.requireFaultless()
     if lines.skippedFinal > 0 {
       Notice.say("skipped \(HumanNumbers.jobs(lines.skippedFinal)) that had ended")
@@ -30,7 +30,7 @@ struct Import: AsyncParsableCommand {
       return
     }
     try Output.standard.requireOpen()
-    let outcome = try await Submission.send(lines, from: try await daemon.open())
+    let outcome = try await Submission.send(BulkBody(lines), from: try await daemon.open())
     if let failure = outcome.failure { throw CommandFailure(failure) }
   }
 }

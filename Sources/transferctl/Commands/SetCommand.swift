@@ -7,18 +7,18 @@ struct SetCommand: AsyncParsableCommand {
 
   @OptionGroup var daemon: ConnectionOptions
 
-  @Argument(help: ArgumentHelp("The jobs, by their numbers.", valueName: "id"))
+  @Argument(help: ArgumentHelp("The ids of the jobs.", valueName: "id"))
   var ids: [JobID]
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("Higher ones go first.", valueName: "n"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("Jobs with a higher priority start first.", valueName: "n"))
   var priority: Int?
 
-  @Option(help: ArgumentHelp("Bytes a second, with K, M or G; 0 takes the limit away.", valueName: "rate"))
+  @Option(help: ArgumentHelp("The limit in bytes per second, with K, M or G; 0 removes it.", valueName: "rate"))
   var limitRate: String?
 
   @Option(
     help: ArgumentHelp(
-      "Another address of the same file, or @FILE that holds it (@- for standard input); the bytes on disk are kept.",
+      "The file's new URL, or @FILE with the URL in it (@- is standard input); the bytes on disk are kept.",
       valueName: "url"))
   var url: String?
 
@@ -49,10 +49,10 @@ struct SetCommand: AsyncParsableCommand {
     if let failure { throw CommandFailure(failure) }
   }
 
-  /// - Parameter readingFile: whether the URL is read from the file that holds it.
+  /// - Parameter readingFile: whether to read the URL from its file. A check of the arguments does not.
   private func change(readingFile: Bool) throws -> JobChange {
     guard priority != nil || limitRate != nil || url != nil else {
-      throw ValidationError("Say what to change: --priority, --limit-rate or --url.")
+      throw ValidationError("Name what to change: --priority, --limit-rate or --url.")
     }
     var url = url
     if let text = url {
@@ -64,18 +64,18 @@ struct SetCommand: AsyncParsableCommand {
     if let limitRate {
       rate = limitRate == "0" ? 0 : ByteRate(limitRate)?.bytesPerSecond
       guard rate != nil else {
-        throw ValidationError("--limit-rate is a number of bytes a second with K, M or G, or 0 for none.")
+        throw ValidationError("--limit-rate must be a number of bytes per second with K, M or G, or 0 for no limit.")
       }
     }
     return JobChange(priority: priority, limitRate: rate, url: url)
   }
 
-  /// The one line of a file: a URL whose query is a secret need not stand on the command line.
+  /// The only line of a file: a URL with secrets in its query need not appear on the command line.
   private static func line(of path: String) throws -> String {
     let name = path == "-" ? "standard input" : path
     let lines = try InputFile.read(path).split { $0 == 10 || $0 == 13 }
     guard lines.count == 1, let url = String(validating: lines[0], as: UTF8.self) else {
-      throw CommandFailure(.usage, "\(name) must hold one line, the URL")
+      throw CommandFailure(.usage, "cannot read a URL from \(name): it must contain exactly one line")
     }
     return url
   }

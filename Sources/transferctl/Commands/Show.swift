@@ -1,15 +1,16 @@
 import ArgumentParser
+import FoundationEssentials
 import TransferAPI
 
 struct Show: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Show all that is known of a job.")
+  static let configuration = CommandConfiguration(commandName: "show", abstract: "Show everything about a job.")
 
   @OptionGroup var daemon: ConnectionOptions
 
-  @Argument(help: ArgumentHelp("The job's number.", valueName: "id"))
+  @Argument(help: ArgumentHelp("The id of the job.", valueName: "id"))
   var id: JobID
 
-  @Option(help: "For people, or as JSON.")
+  @Option(help: "The output format.")
   var format = DetailFormat.text
 
   func run() async throws {
@@ -21,7 +22,7 @@ struct Show: AsyncParsableCommand {
   }
 }
 
-/// One line of JSON, as both programs write it.
+/// One line of JSON in the format that both programs write.
 func json(_ value: some Encodable) throws -> String {
   String(decoding: try WireCoding.encoder().encode(value), as: UTF8.self)
 }

@@ -2,8 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import TransferAPI
 
+extension JobOrder: ExpressibleByArgument {}
+
 struct Status: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "List jobs.", aliases: ["ls"])
+  static let configuration = CommandConfiguration(commandName: "status", abstract: "List jobs.", aliases: ["ls"])
 
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case table, wide, json, jsonl, name
@@ -21,40 +23,68 @@ struct Status: AsyncParsableCommand {
   @Option(help: ArgumentHelp("Only jobs in this state.", valueName: "state"))
   var state: JobState?
 
-  @Option(help: "How to write them: for people, as JSON, or ids only.")
+  @Option(help: "The output format.")
   var format = Format.table
 
-  @Flag(help: "Show the table anew when something changes, until interrupted.")
+  @Option(help: ArgumentHelp("At most this many jobs; on a terminal the default is 200.", valueName: "n"))
+  var limit: Int?
+
+  @Option(
+    help: "The order of the jobs; the default is their ids, and on a terminal what runs, has failed or comes next.")
+  var order: JobOrder?
+
+  @Flag(help: "Redraw the table after each change until interrupted.")
   var watch = false
 
   func validate() throws {
     if batch?.isEmpty == true { throw ValidationError("--batch is empty.") }
+    if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
+    if !ids.isEmpty, let order, order != .id {
+      throw ValidationError("--order is not for ids: they are listed in their order.")
+    }
+    if watch, order != nil || limit != nil { throw ValidationError("--watch shows as many jobs as fit, by id.") }
     if watch, format != .table, format != .wide {
-      throw ValidationError("--watch is for the formats table and wide; for scripts see events --follow.")
+      throw ValidationError("--watch needs the format table or wide; scripts use events --follow.")
     }
   }
 
   func run() async throws {
     let connection = try daemon.connection(of: owner)
     let client = try await connection.open()
-    let query = JobQuery(
+    var query = JobQuery(
       ids: ids.isEmpty ? nil : SelectorOptions.unique(ids).sorted(), batch: batch, state: state)
     if watch {
       return try await StatusWatch(connection, query, isWide: format == .wide).run(from: client)
     }
-    var list = JobList(format, .standard)
-    var missing = Set(ids)
-    try await client.pages(query) { jobs in
-      missing.subtract(jobs.map(\.id))
-      try list.write(jobs)
-    }
+    (query.order, query.limit) = (order, limit)
+    var list = JobList(format, .standard, wanted: query.ids)
+    let isShort = Terminal.output.isInteractive && query.ids == nil && (format == .table || format == .wide)
+    let selection = isShort ? try await TerminalSelection(query, client) : TerminalSelection(queries: [query])
+    for query in selection.queries { try await write(query, limit, &list, client) }
     try list.finish()
     if list.isEmpty, let batch { _ = try await client.batch(batch) }
-    try await Self.requireExisting(missing, client, isNarrowed: batch != nil || state != nil)
+    // With a limit, ids that were not listed may exist.
+    let missing = list.missing ?? []
+    try await Self.requireExisting(missing, client, isNarrowed: batch != nil || state != nil || limit != nil)
     if list.isEmpty, format == .table || format == .wide { Notice.say("no jobs") }
+    if let total = selection.total, total > list.count {
+      let hidden = total - list.count  // checked: total is above the count
+      Notice.say("\(HumanNumbers.jobs(hidden)) more; use --limit to see them")
+    }
   }
 
-  /// An id that another filter left out exists all the same.
+  /// Long lists of ids take several requests.
+  private func write(_ query: JobQuery, _ limit: Int?, _ list: inout JobList, _ client: ControlClient) async throws {
+    for var piece in query.pieces {
+      if let limit, query.ids != nil {
+        guard list.count < limit else { return }
+        piece.limit = limit - list.count  // checked: the count is below the limit
+      }
+      try await client.jobLines(piece) { try list.write($0) }
+    }
+  }
+
+  /// - Parameter isNarrowed: whether other filters may have left out jobs that exist.
   private static func requireExisting(
     _ ids: Set<JobID>, _ client: ControlClient, isNarrowed: Bool
   ) async throws {
@@ -66,41 +96,4 @@ struct Status: AsyncParsableCommand {
     for id in missing.sorted() { Notice.say("no job \(id)") }
     throw CommandFailure(.notFound)
   }
-}
-
-/// Writes jobs page by page.
-struct JobList {
-  private let format: Status.Format
-  private let output: Output
-  private let encoder = WireCoding.encoder()
-  private var table: JobTable
-  private(set) var isEmpty = true
-
-  init(_ format: Status.Format, _ output: Output) {
-    self.format = format
-    self.output = output
-    table = JobTable(isWide: format == .wide, Paint(.output))
-  }
-
-  mutating func write(_ jobs: [Job]) throws {
-    guard !jobs.isEmpty else { return }
-    switch format {
-    case .table, .wide: for line in table.lines(jobs) { try output.line(line) }
-    case .name: for job in jobs { try output.line(job.id.description) }
-    case .jsonl: for job in jobs { try output.line(try json(job)) }
-    case .json:
-      for (index, job) in jobs.enumerated() {
-        try output.write((isEmpty && index == 0 ? "[\n" : ",\n") + (try json(job)))
-      }
-    }
-    isEmpty = false
-    try output.flush()
-  }
-
-  func finish() throws {
-    if format == .json { try output.line(isEmpty ? "[]" : "\n]") }
-    try output.flush()
-  }
-
-  private func json(_ job: Job) throws -> String { String(decoding: try encoder.encode(job), as: UTF8.self) }
 }

@@ -1,124 +1,164 @@
 import FoundationEssentials
 import TransferAPI
-import WireValues
 
-/// Sends checked jobs to the daemon; prints the id of each as soon as it is durable.
+/// Sends checked jobs to the daemon, and prints the id of each as soon as it is durable.
 struct Submission {
-  private(set) var ids: [JobID] = []
-  /// Of the first job that was refused.
+  private let body: BulkBody
+  private var added = AddedIDs()
+  /// Whether the ids are needed later. A long list of them takes no memory otherwise.
+  private let keepsIDs: Bool
+  private var addedCount = 0
+  /// The exit status for the first refused job.
   private(set) var failure: ExitStatus?
-  /// A key answered a job that was there before.
+  /// Whether a key named a job that already existed.
   private(set) var hasExisting = false
-  /// Jobs that were there before and had failed, or were cancelled.
-  private(set) var spoiled: [JobID] = []
-  /// The daemon that answered last.
+  /// Jobs that already existed and are failed or cancelled.
+  private(set) var endedBefore: [JobID] = []
+  /// The client of the daemon that responded last.
   private(set) var client: ControlClient
   private var refused = 0
-  /// Lines of the body, from 1.
-  private var answered: Set<Int> = []
-  /// What is there may be there by our own doing.
+  /// Lines of the body that have a result, from 1.
+  private var answered: AnsweredLines
+  /// Whether the request was repeated: an existing job may be the result of the first request.
   private var isAgain = false
-  private var comesBack = false
+  /// Whether to repeat the request after the connection was lost.
+  private let reconnects: Bool
 
-  private init(_ client: ControlClient) { self.client = client }
+  /// The ids of the jobs, if they were kept.
+  var ids: [JobID] { added.all }
 
-  /// A daemon that goes away meanwhile is waited for, and asked the same again, so often: it may take a while to stop.
-  private static let tries = 20
+  private init(_ body: BulkBody, keepsIDs: Bool, reconnects: Bool, _ client: ControlClient) {
+    self.body = body
+    self.keepsIDs = keepsIDs
+    self.reconnects = reconnects
+    self.client = client
+    answered = AnsweredLines(skipsGaps: !reconnects)
+  }
+
+  /// Number of times the request is sent; a daemon that is restarting may take a while.
+  private static let attempts = 20
 
   /// - Parameters:
-  ///   - isAlone: one job, whose refusal is the command's own.
-  ///   - connection: where every job has a key, to come back to a daemon that was restarted: a key makes it harmless to ask
-  ///     again what may have been carried out.
+  ///   - keepsIDs: whether `ids` is needed.
+  ///   - connection: used to reconnect to a restarted daemon if every job has a key: then the request may be repeated
+  ///     without adding a job twice.
+  /// - Throws: `CommandFailure` with `interrupted` after Ctrl-C: what the daemon had taken by then is added and printed.
   static func send(
-    _ lines: JobLines, alone isAlone: Bool = false, from client: ControlClient, over connection: Connection? = nil
+    _ body: BulkBody, keepsIDs: Bool = false, from client: ControlClient, over connection: Connection? = nil
   ) async throws -> Submission {
-    var submission = Submission(client)
-    submission.comesBack = lines.areKeyed && connection != nil
-    for isLast in Array(repeating: false, count: tries - 1) + [true] {  // checked: a constant of this program
+    var submission = Submission(body, keepsIDs: keepsIDs, reconnects: body.areKeyed && connection != nil, client)
+    for isLast in Array(repeating: false, count: attempts - 1) + [true] {  // checked: a constant of this program
       do {
-        if isAlone { try await one(lines, &submission) } else { try await many(lines, &submission) }
+        if body.form == .one { try await submission.sendOne() } else { try await submission.sendMany() }
         break
       } catch ControlError.unreachable(let reason) {
-        guard !isLast, submission.comesBack, let connection else {
-          if isAlone { throw ControlError.unreachable(reason) }
-          throw CommandFailure(.unreachable, "\(reason); \(submission.tally(of: lines))")
+        guard !isLast, submission.reconnects, let connection else {
+          if body.form == .one { throw ControlError.unreachable(reason) }
+          throw CommandFailure(.unreachable, "\(reason); \(submission.tally)")
         }
         submission.isAgain = true
         submission.client = try await connection.reopen(submission.client.socket)
       }
     }
-    if !isAlone, submission.refused > 0 { Notice.say("transferctl: \(submission.tally(of: lines))") }
+    if body.form != .one, submission.refused > 0 { Notice.say("transferctl: \(submission.tally)") }
     return submission
   }
 
-  private static func one(_ lines: JobLines, _ submission: inout Submission) async throws {
-    let (status, answer) = try await submission.client.transport.send(
-      "POST", "/v1/jobs", body: lines.body, contentType: "application/json")
+  private mutating func sendOne() async throws {
+    var data = Data()
+    let next = body.pieces()
+    while let piece = try next() { data.append(piece) }
+    let (status, answer) = try await client.transport.send(
+      "POST", "/v1/jobs", body: data, contentType: body.contentType)
     guard (200..<300).contains(status) else {
       let refusal = ControlClient.refusal(status: status, body: answer)
-      guard let problem = refusal as? Problem, problem.code == .unavailable, submission.comesBack else { throw refusal }
+      guard let problem = refusal as? Problem, problem.code == .unavailable, reconnects else {
+        throw refusal
+      }
       throw ControlError.unreachable(problem.detail)
     }
-    try submission.take(try ControlClient.decode(from: answer), lines)
+    try take(try ControlClient.decode(from: answer))
     try Output.standard.flush()
   }
 
-  private static func many(_ lines: JobLines, _ submission: inout Submission) async throws {
-    try await submission.client.lines(
-      "POST", "/v1/jobs:batch", body: lines.body, contentType: "application/x-ndjson"
-    ) { line in
-      try submission.take(try ControlClient.decode(from: line), lines)
-    } afterChunk: {
-      try Output.standard.flush()
+  /// Sends lines while their results arrive. After the first Ctrl-C no more lines are sent, but the results of those that were
+  /// are awaited and printed; a second one ends the program.
+  private mutating func sendMany() async throws {
+    let body = body
+    let client = client
+    let isInterrupted = try await Interrupt.deferred {
+      let next = body.pieces()
+      try await client.lines(
+        "POST", "/v1/jobs:batch", pieces: { Interrupt.isRequested ? nil : try next() }, contentType: body.contentType,
+        headers: body.headers
+      ) { line in
+        if let run = AddedRun(json: line) {
+          try take(run)
+        } else {
+          try take(try ControlClient.decode(from: line))
+        }
+      } afterChunk: {
+        try Output.standard.flush()
+      }
     }
-    guard submission.answered.count == lines.count else {
-      throw ControlError.unreachable("the daemon's answer was cut off")
+    guard !isInterrupted else { throw CommandFailure(.interrupted, "interrupted; \(tally); the jobs continue") }
+    guard answered.count == body.count else {
+      throw ControlError.unreachable("transferd closed the connection before its response was complete")
     }
   }
 
   /// `added 3 of 5 jobs; 2 refused`
-  private func tally(of lines: JobLines) -> String {
-    "added \(ids.count) of \(HumanNumbers.jobs(lines.count))" + (refused > 0 ? "; \(refused) refused" : "")
+  private var tally: String {
+    "added \(addedCount) of \(HumanNumbers.jobs(body.count))" + (refused > 0 ? "; \(refused) refused" : "")
   }
 
-  private mutating func take(_ result: AddResult, _ lines: JobLines) throws {
-    // A daemon that stops takes no more: the next one is asked.
-    if let problem = result.error, problem.code == .unavailable, comesBack { return }
-    guard answered.insert(result.line ?? answered.count + 1).inserted else { return }
-    let origin = result.line.flatMap { line in
-      (CheckedNumber(line) - 1).int.flatMap { lines.origins.indices.contains($0) ? lines.origins[$0] : nil }
-    }
+  private mutating func take(_ run: AddedRun) throws {
+    guard answered.insert(run.lines) else { return }
+    addedCount += run.count
+    if keepsIDs { added.append(run.ids) }
+    try Output.standard.numbers(run.ids)
+  }
+
+  private mutating func take(_ result: AddResult) throws {
+    // A stopping daemon accepts no more jobs: the request is repeated.
+    if let problem = result.error, problem.code == .unavailable, reconnects { return }
+    let line = result.line ?? answered.count + 1
+    guard answered.insert(line...line) else { return }
     if let problem = result.error {
       refused += 1
       if failure == nil { failure = ExitStatus(problem.code) }
-      Notice.say(origin.map { "\($0): \(problem.detail)" } ?? "transferctl: \(problem.detail)")
+      Notice.say(
+        result.line.flatMap(body.origin).map { "\($0): \(problem.detail)" } ?? "transferctl: \(problem.detail)")
     } else if let id = result.id {
-      ids.append(id)
+      addedCount += 1
+      if keepsIDs { added.append(id.rawValue...id.rawValue) }
       try Output.standard.line(id.description)
       if result.existing == true {
         hasExisting = true
         let state = result.state.map { ", and is \($0.rawValue)" } ?? ""
         if !isAgain { Notice.say("job \(id) was added before with this key\(state)") }
-        if result.state == .failed || result.state == .cancelled { spoiled.append(id) }
+        if result.state == .failed || result.state == .cancelled { endedBefore.append(id) }
       }
       if let warning = result.warning { Notice.say(warning) }
     } else {
-      throw ControlError.unexpected("the daemon's answer names neither an id nor an error")
+      throw ControlError.unexpected("the response of transferd contains neither an id nor an error")
     }
   }
 }
 
 extension JobLines {
-  /// Says every fault; nothing is to be added where there is one.
-  /// - Throws: `CommandFailure` with the status of the first.
+  /// Prints every fault. If there is one in a line or an option, nothing may be added.
+  /// - Throws: `CommandFailure` with the status of the first fault.
   func requireFaultless() throws {
-    for fault in faults {
-      Notice.say(
-        fault.origin.isLine ? "\(fault.origin): \(fault.message)" : "transferctl: \(fault.message)")
-    }
+    for fault in faults { fault.say() }
     guard let first = faults.first(where: { !$0.isOfFile }) ?? (count == 0 ? faults.first : nil) else { return }
     throw CommandFailure(first.status, faults.count + count > 1 ? "nothing was added" : nil)
   }
+}
+
+extension JobLines.Fault {
+  /// Prints the fault on standard error.
+  func say() { Notice.say(origin.isLine ? "\(origin): \(message)" : "transferctl: \(message)") }
 }
 
 extension JobLines.Origin {

@@ -1,51 +1,49 @@
 import ArgumentParser
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 struct Upload: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Add uploads of files; print their ids.",
+    commandName: "upload", abstract: "Add uploads and print their ids.",
     discussion: """
-      Paths may also come from a list (-i, with -0 for the output of find -print0), or with all they need from a manifest \
-      of JSON lines. A file that cannot be read is named and makes the exit status other than 0; the others are added. \
-      "upload -" sends standard input, which is stored by the daemon first.
+      Paths may also come from a list (-i, with -0 for the output of find -print0) or, with their own options, from a manifest \
+      of JSON lines. A file that cannot be read is reported and makes the exit status nonzero; the others are added. \
+      "upload -" sends standard input, which the daemon stores first.
       """)
 
   @OptionGroup var daemon: ConnectionOptions
   @OptionGroup var options: UploadArguments
 
-  @Argument(help: ArgumentHelp("Files to upload; - for standard input.", valueName: "path"))
+  @Argument(help: ArgumentHelp("The files to upload; - is standard input.", valueName: "path"))
   var paths: [String] = []
 
   @Option(
     name: [.customShort("i"), .customLong("files-from"), .customLong("from-file")],
-    help: ArgumentHelp("Read paths from a file, one a line; - for standard input.", valueName: "file"),
+    help: ArgumentHelp("Read paths from this file, one per line; - is standard input.", valueName: "file"),
     completion: .file())
   var input: String?
 
-  @Flag(name: [.customShort("0"), .customLong("null")], help: "The paths of -i end with NUL instead of a new line.")
+  @Flag(name: [.customShort("0"), .customLong("null")], help: "Paths of -i end with NUL instead of a new line.")
   var isNullSeparated = false
 
-  @Flag(help: "Pass over files of -i that went away since the list was made.")
+  @Flag(help: "Skip files of -i that no longer exist.")
   var ignoreMissing = false
 
   @Option(
     help: ArgumentHelp(
-      "Read JSON objects from a file, one a line: \"source\", and any field of POST /v1/jobs.", valueName: "file"),
+      "Read JSON objects from this file, one per line, with \"source\" and any field of POST /v1/jobs.",
+      valueName: "file"),
     completion: .file())
   var manifest: String?
 
-  @Option(help: ArgumentHelp("What standard input is called.", valueName: "name"))
+  @Option(help: ArgumentHelp("The file name for standard input.", valueName: "name"))
   var name: String?
 
-  @Flag(help: "Of jobs that were added before with the same key, try those again that failed or were cancelled.")
+  @Flag(help: "Retry jobs with the same key that failed or were cancelled.")
   var retryFailed = false
 
-  @Flag(help: "Wait until the jobs have ended; exit 0 only if all completed.")
-  var wait = false
-
-  @Option(help: ArgumentHelp("Wait no longer than this; the jobs go on.", valueName: "time"))
-  var timeout: TimeSpan?
+  @OptionGroup var waiting: WaitOptions
 
   private var isStandardInput: Bool { paths == ["-"] }
 
@@ -53,23 +51,22 @@ struct Upload: AsyncParsableCommand {
     guard !paths.isEmpty || input != nil || manifest != nil else {
       throw ValidationError("Name a file, a list with -i, or a manifest.")
     }
-    if options.to == nil, manifest == nil { throw ValidationError("Say where to with --to.") }
-    if timeout != nil, !wait { throw ValidationError("--timeout is for --wait.") }
-    if isNullSeparated || ignoreMissing, input == nil { throw ValidationError("-0 and --ignore-missing are for -i.") }
+    if options.to == nil, manifest == nil { throw ValidationError("Name the target with --to.") }
+    if isNullSeparated || ignoreMissing, input == nil { throw ValidationError("-0 and --ignore-missing need -i.") }
     if input == "-", manifest == "-" { throw ValidationError("Standard input cannot be both a list and a manifest.") }
     if options.job.readsStandardInput, isStandardInput || input == "-" || manifest == "-" {
-      throw ValidationError("Standard input cannot be both what is sent, or a list, and headers.")
+      throw ValidationError("Standard input cannot hold headers and also be the file, the list or the manifest.")
     }
-    if retryFailed, options.key == nil, manifest == nil { throw ValidationError("--retry-failed is for --key.") }
+    if retryFailed, options.key == nil, manifest == nil { throw ValidationError("--retry-failed needs --key.") }
     if paths.contains("-") {
       guard isStandardInput, input == nil, manifest == nil else {
-        throw ValidationError("- is standard input, and goes alone; a file of that name is ./-.")
+        throw ValidationError("- is standard input and must be the only source; for a file named - write ./-.")
       }
-      guard let name else { throw ValidationError("Say with --name what standard input is called.") }
+      guard let name else { throw ValidationError("Name standard input with --name.") }
       try validated { try Syntax.check(outputName: name) }
-      if name.contains("/") { throw ValidationError("--name is a name, not a path.") }
+      if name.containsSlash { throw ValidationError("--name must be a name, not a path.") }
     } else if name != nil {
-      throw ValidationError("--name is for standard input.")
+      throw ValidationError("--name needs the path -, standard input.")
     }
   }
 
@@ -86,11 +83,13 @@ struct Upload: AsyncParsableCommand {
     try Output.standard.requireOpen()
     let connection = try daemon.connection()
     let client = try await connection.open()
-    // What happens from here on is all that can happen to jobs that do not exist yet; what becomes of their files is asked for.
-    let isTold = wait && lines.count > Waiter.describedJobs && plan.options.onSuccess == .keep && manifest == nil
-    let beginning = isTold ? try await client.stats().lastEvent : nil
+    // Jobs that do not exist yet can only have events after this number. Follow-up actions have no events.
+    let canFollowEvents =
+      waiting.wait && lines.count > Waiter.describedJobs && plan.job.options.upload.onSuccess == .keep
+      && manifest == nil
+    let beginning = canFollowEvents ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(
-      lines, alone: lines.count == 1 && paths.count == 1, from: client, over: connection)
+      try body(of: lines, plan), keepsIDs: true, from: client, over: connection)
     try await finish(outcome, lines.faults.first?.status, connection, beginning: beginning)
   }
 
@@ -100,32 +99,29 @@ struct Upload: AsyncParsableCommand {
       here: try resolver.absolute(resolver.currentDirectory()), needsDigest: plan.needsDigest)
     let isMany = paths.count > 1 || input != nil || manifest != nil || options.recursive
     if isMany { try plan.requireManyAllowed() }
-    var lines = JobLines()
+    var lines = JobLines(isMany && manifest == nil && plan.listOptions != nil ? .paths : .json)
     for path in paths { lines.add(path: path, plan, files, recursive: options.recursive) }
     if let input {
-      let bytes = try InputFile.read(input)
-      lines.add(list: bytes, nul: isNullSeparated, plan, files, ignoringMissing: ignoreMissing)
+      try lines.add(list: try ListFile(input), nul: isNullSeparated, plan, files, ignoringMissing: ignoreMissing)
     }
-    if let manifest { lines.add(manifest: try InputFile.read(manifest), plan, files) }
+    if let manifest { try lines.add(manifest: try ListFile(manifest), plan, files) }
     return lines
   }
 
-  /// - Parameter fault: of files that could not be added.
+  private func body(of lines: JobLines, _ plan: UploadPlan) throws -> BulkBody {
+    if case .paths = lines.form, let options = plan.listOptions { return BulkBody(paths: lines, options: options) }
+    return BulkBody(lines, isAlone: lines.count == 1 && paths.count == 1)
+  }
+
+  /// Retries and waits as requested.
+  /// - Parameter fault: the status for the first file that could not be added.
   func finish(
     _ outcome: Submission, _ fault: ExitStatus?, _ connection: Connection, beginning: Int64? = nil
   ) async throws {
-    if retryFailed, !outcome.spoiled.isEmpty {
-      let retried = try await outcome.client.apply(.retry, to: .ids(SelectorOptions.unique(outcome.spoiled)))
+    if retryFailed, !outcome.endedBefore.isEmpty {
+      let retried = try await outcome.client.apply(.retry, to: .ids(SelectorOptions.unique(outcome.endedBefore)))
       for line in VerbRun.lines(.retry, retried) { Notice.say(line) }
     }
-    let failure = fault ?? outcome.failure
-    if wait, !outcome.ids.isEmpty {
-      let end = try await Waiter(
-        .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
-        beginning: outcome.hasExisting ? nil : beginning, tellsEnded: !outcome.hasExisting
-      ).run(from: outcome.client, timeout: timeout?.duration)
-      if end == .timedOut || failure == nil, end != .done { throw CommandFailure(end) }
-    }
-    if let failure { throw CommandFailure(failure) }
+    try await waiting.finish(outcome, fault ?? outcome.failure, connection, beginning: beginning)
   }
 }

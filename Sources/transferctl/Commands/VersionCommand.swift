@@ -18,8 +18,8 @@ struct VersionCommand: AsyncParsableCommand {
     } catch let error as OutputError {
       throw error
     } catch {
-      // This program's version was asked for, and told.
-      Notice.say("transferd does not answer: \(CommandFailure(error)?.message ?? String(describing: error))")
+      // This program's version has been printed: that is enough to succeed.
+      Notice.say("transferd does not respond: \(CommandFailure(error)?.message ?? String(describing: error))")
     }
   }
 }

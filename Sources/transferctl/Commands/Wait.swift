@@ -3,25 +3,25 @@ import TransferAPI
 
 struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Wait until jobs have ended; exit 0 only if all completed.",
+    commandName: "wait", abstract: "Wait until jobs have ended; exit 0 only if all completed.",
     discussion: """
-      Jobs that join the batch, or with --all the daemon, in the meantime are waited for too. Jobs that ended before \
+      Jobs that are added to the batch meanwhile (with --all: any new jobs) are waited for too. Jobs that have already ended \
       count: a failed one makes the exit status 1.
       """)
 
   @OptionGroup var daemon: ConnectionOptions
   @OptionGroup var owner: OwnerOptions
 
-  @Argument(help: ArgumentHelp("The jobs, by their numbers.", valueName: "id"))
+  @Argument(help: ArgumentHelp("The ids of the jobs.", valueName: "id"))
   var ids: [JobID] = []
 
-  @Option(help: ArgumentHelp("Every job of this batch.", valueName: "name"))
+  @Option(help: ArgumentHelp("All jobs of this batch.", valueName: "name"))
   var batch: String?
 
-  @Flag(help: "Every job.")
+  @Flag(help: "All jobs.")
   var all = false
 
-  @Option(help: ArgumentHelp("Wait no longer than this; the jobs go on.", valueName: "time"))
+  @Option(help: ArgumentHelp("Stop waiting after this time; the jobs continue.", valueName: "time"))
   var timeout: TimeSpan?
 
   func validate() throws {
@@ -37,41 +37,4 @@ struct Wait: AsyncParsableCommand {
   }
 
   private func target() throws -> WaitTarget? { try WaitTarget(ids: ids, batch: batch, all: all) }
-}
-
-struct Watch: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Show how jobs go on until they have ended, whatever their end.")
-
-  @OptionGroup var daemon: ConnectionOptions
-  @OptionGroup var owner: OwnerOptions
-
-  @Argument(help: ArgumentHelp("The jobs, by their numbers; all otherwise.", valueName: "id"))
-  var ids: [JobID] = []
-
-  @Option(help: ArgumentHelp("Every job of this batch.", valueName: "name"))
-  var batch: String?
-
-  func validate() throws { _ = try target() }
-
-  func run() async throws {
-    let connection = try daemon.connection(of: owner)
-    _ = try await Waiter(try target(), connection: connection).run(from: try await connection.open())
-  }
-
-  private func target() throws -> WaitTarget {
-    try WaitTarget(ids: ids, batch: batch, all: false) ?? .all
-  }
-}
-
-extension WaitTarget {
-  /// `nil` where nothing is named.
-  fileprivate init?(ids: [JobID], batch: String?, all: Bool) throws {
-    switch try SelectorOptions.single(ids: ids, batch: batch, all: all) {
-    case .ids(let ids): self = .ids(ids)
-    case .batch(let name): self = .batch(name)
-    case .all: self = .all
-    case .state, nil: return nil
-    }
-  }
 }

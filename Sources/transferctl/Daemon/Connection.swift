@@ -2,54 +2,57 @@ import FoundationEssentials
 import Glibc
 import TransferAPI
 
-/// Finds the daemon: the one on the named socket and no other; else the user's, else the system's, else the
-/// user's is started.
+/// Finds the daemon. With `--socket` it is the daemon on that socket. Otherwise it is the user's daemon, then the system's;
+/// when neither runs, the user's daemon is started.
 struct Connection: Sendable {
   let locations: Locations
-  /// `false` by `--no-autostart` and TRANSFERCTL_NO_AUTOSTART.
+  /// Whether the user's daemon may be started. `--no-autostart` and TRANSFERCTL_NO_AUTOSTART forbid it.
   var mayStart: Bool
   var systemSocket = Locations.systemSocket
-  var makeTransport: @Sendable (String) -> any ControlTransport = { EngineTransport(socket: $0) }
-  /// How long somebody who accepted the connection may take to say that all is well: TRANSFERCTL_ANSWER_TIMEOUT.
+  var makeTransport: @Sendable (String) -> any ControlTransport = { SocketTransport(socket: $0) }
+  /// How long a daemon that accepted the connection may take to answer `/healthz`: TRANSFERCTL_ANSWER_TIMEOUT.
   var answerTimeout: Duration?
 
-  /// With the start of this program the contract allows 2 s where no daemon may be started. A user's own daemon that is
-  /// busy, as in a night of backups, is not given up so soon: nobody else would do its work.
+  /// The contract allows a command 2 s, including its start, when no daemon may be started. The user's own daemon may be busy
+  /// for longer, and no other daemon would do its work, so it gets 30 s.
   func patience(isOwn: Bool) -> Duration {
     answerTimeout ?? (isOwn && mayStart && !locations.isSocketExplicit ? .seconds(30) : .milliseconds(1700))
   }
 
-  /// What a socket is found to be.
+  /// The state of a socket.
   enum Answer: Equatable, Sendable {
     case alive
-    /// Not there, or a dead daemon's.
+    /// The socket does not exist, or no process listens on it.
     case nobody
-    /// Somebody holds it and says nothing.
+    /// A process accepts connections but does not answer.
     case silent
     case forbidden
   }
 
-  /// - Throws: `CommandFailure` that says whom nobody could reach.
+  /// - Throws: `CommandFailure` when no daemon can be reached or started.
   func open() async throws -> ControlClient {
     if let client = try await find() { return client }
     guard !locations.isSocketExplicit else {
-      throw CommandFailure(.unreachable, "no transferd answers on \(locations.socket)")
+      throw CommandFailure(
+        .unreachable,
+        "cannot reach transferd: it does not respond on \(locations.socket); start it, or use another --socket")
     }
     guard mayStart else {
       throw CommandFailure(
-        .unreachable, "transferd is not running, and starting it is forbidden (--no-autostart)")
+        .unreachable, "transferd is not running; start it, or remove --no-autostart or TRANSFERCTL_NO_AUTOSTART")
     }
     return try await start()
   }
 
-  /// A daemon that is there already, or `nil`.
+  /// A running daemon, or `nil`.
   func find() async throws -> ControlClient? {
     let own = client(locations.socket)
     switch try await probe(own) {
     case .alive: return own
-    case .forbidden: throw CommandFailure(.permission, "not permitted to use \(locations.socket)")
+    case .forbidden: throw CommandFailure(.permission, "cannot use \(locations.socket): permission denied")
     case .silent:
-      throw CommandFailure(.unreachable, "transferd on \(locations.socket) accepts but does not answer")
+      throw CommandFailure(
+        .unreachable, "cannot reach transferd: it accepts connections on \(locations.socket) but does not respond")
     case .nobody: break
     }
     guard !locations.isSocketExplicit else { return nil }
@@ -57,8 +60,8 @@ struct Connection: Sendable {
     return try await probe(system, isOwn: false) == .alive ? system : nil
   }
 
-  /// After the connection to `socket` was lost: the same daemon again, which may be restarting. A user's daemon
-  /// that stays away is started where that is allowed.
+  /// Connects again after the connection to `socket` was lost. The daemon may be restarting. The user's daemon is started when
+  /// it does not come back and `mayStart` allows it.
   func reopen(_ socket: String, within limit: Duration = .seconds(30)) async throws -> ControlClient {
     let clock = ContinuousClock()
     let begin = clock.now
@@ -68,21 +71,22 @@ struct Connection: Sendable {
       try await Task.sleep(for: .milliseconds(250))
       if try await probe(client) == .alive { return client }
       let isOwn = socket == locations.socket && !locations.isSocketExplicit
-      // Somebody else (systemd) may be about to bring it back.
+      // Another program, such as systemd, may be about to restart it.
       guard isOwn, mayStart, clock.now - begin > .seconds(2) else { continue }
       starts += 1
       do {
         return try await start()
       } catch  where starts < 3 {
-        // Whatever ended the one before may have ended this one too.
+        // The cause that ended the previous daemon may have ended this one, too.
         continue
       }
     }
     throw CommandFailure(
-      .unreachable, "lost transferd on \(socket); it did not come back; the jobs stay stored")
+      .unreachable,
+      "lost the connection to transferd on \(socket), and it did not return; its jobs are kept; start it again")
   }
 
-  /// Starts the user's daemon, or waits for the one that somebody else is starting.
+  /// Starts the user's daemon, or waits for one that another program is starting.
   func start() async throws -> ControlClient {
     let client = client(locations.socket)
     try await DaemonLauncher(locations: locations).launch { try await probe(client) == .alive }
@@ -104,7 +108,7 @@ struct Connection: Sendable {
       group.addTask {
         do {
           let (status, _) = try await client.transport.send("GET", "/healthz", body: nil, contentType: nil)
-          // The daemon asks the kernel who comes, whatever the socket's mode.
+          // The daemon checks the peer's uid, whatever the socket's mode allows.
           if status == 403 { return .forbidden }
           return (200..<300).contains(status) ? .alive : .silent
         } catch ControlError.unreachable {

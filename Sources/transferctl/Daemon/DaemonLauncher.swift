@@ -1,30 +1,33 @@
 import FoundationEssentials
 import Glibc
 import TransferAPI
-import TransferEngine
+import WireValues
 
-/// Starts the user's daemon, detached from this terminal and this program, and waits until it is ready.
+/// Starts the user's daemon in a session of its own and waits until it is ready.
 struct DaemonLauncher: Sendable {
   let locations: Locations
   var patience: Duration = .seconds(30)
-  /// How long another daemon may take to be heard after ours has gone: it may have lost the race for the lock.
+  /// How long another daemon may take to answer after the one started here has ended. That one may have lost the race for the
+  /// lock.
   var grace: Duration = .seconds(1)
 
-  /// - Parameter isReady: asks the socket.
-  /// - Throws: `CommandFailure` with the last words of a daemon that ended at once.
+  /// - Parameter isReady: whether a daemon answers on the socket.
+  /// - Throws: `CommandFailure`, with the last line of the log when the daemon ended at once.
   func launch(isReady: () async throws -> Bool) async throws {
     let program = try Self.program()
     let log = locations.stateDirectory + "/transferd.log"
     try Self.makeDirectory(locations.stateDirectory)
-    try Self.makeDirectory(Self.parent(of: locations.socket))
-    // Of programs that come at once only one starts a daemon; the others wait for its socket. Opened apart
-    // from the daemon's standard error: that descriptor would carry the lock along for the daemon's whole life.
+    try Self.makeDirectory(locations.socket.parentPath)
+    // Only one of several simultaneous programs starts a daemon; the others wait for its socket. The lock needs a descriptor of
+    // its own: the daemon inherits the one for its standard error and would hold the lock for its whole life.
     let turn = try Self.open(log)
     defer { close(turn) }
 
     let clock = ContinuousClock()
-    let deadline = clock.now + patience
+    var deadline = clock.now + patience
+    var migration = StartStatus(stateDirectory: locations.stateDirectory)
     while clock.now < deadline {
+      if migration.isBusy() { deadline = clock.now + patience }
       if flock(turn, LOCK_EX | LOCK_NB) == 0 {
         if try await isReady() { return }
         return try await start(program, log: log, deadline: deadline, isReady: isReady)
@@ -33,7 +36,7 @@ struct DaemonLauncher: Sendable {
       try await Task.sleep(for: .milliseconds(20))
     }
     throw CommandFailure(
-      .unreachable, "somebody is starting transferd, but it does not become ready; see \(log)")
+      .unreachable, "another program is starting transferd, but it does not become ready; see \(log)")
   }
 
   private func start(
@@ -53,8 +56,11 @@ struct DaemonLauncher: Sendable {
     var end = deadline
     var status: Int32 = 0
     var hasEnded = false
+    var migration = StartStatus(stateDirectory: locations.stateDirectory)
     while clock.now < end {
       if try await isReady() { return }
+      // Our own daemon, or the one whose lock it met.
+      if migration.isBusy() { end = clock.now + patience }
       if !hasEnded, waitpid(process, &status, WNOHANG) == process {
         hasEnded = true
         end = min(end, clock.now + grace)
@@ -64,7 +70,7 @@ struct DaemonLauncher: Sendable {
     guard hasEnded else {
       throw CommandFailure(.unreachable, "started transferd, but it does not become ready; see \(log)")
     }
-    let reason = Self.lastLine(of: log, from: logStart) ?? "it says no reason"
+    let reason = Self.lastLine(of: log, from: logStart) ?? "no reason was logged"
     throw CommandFailure(
       .unreachable, "cannot start transferd: \(reason) (\(Self.ending(status)); see \(log))")
   }
@@ -78,11 +84,11 @@ struct DaemonLauncher: Sendable {
     var candidates: [String] = []
     if length > 0 {
       let own = String(decoding: buffer[..<length].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-      candidates.append(parent(of: own) + "/transferd")
+      candidates.append(own.parentPath.appendingName("transferd"))
     }
-    // cron's PATH is short; with none at all execvp(3) would look here.
+    // Without PATH, execvp(3) searches these directories.
     for directory in (environment["PATH"] ?? "/usr/local/bin:/bin:/usr/bin").split(separator: ":")
-    where directory.hasPrefix("/") {
+    where directory.isAbsolutePath {
       candidates.append(directory + "/transferd")
     }
     guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
@@ -92,7 +98,7 @@ struct DaemonLauncher: Sendable {
     return found
   }
 
-  /// A new session, no terminal, `/` as its directory, no descriptors but 0, 1 and 2.
+  /// The daemon gets a new session without a terminal, `/` as its working directory, and the descriptors 0, 1 and 2 only.
   private static func spawn(
     _ program: String, arguments: [String], standardError: Int32
   ) throws -> pid_t {
@@ -118,7 +124,7 @@ struct DaemonLauncher: Sendable {
 
     var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
     defer { argv.forEach { free($0) } }
-    // The child begins where we are: step aside for a moment.
+    // The child inherits the working directory; change it while the child is created.
     let here = Glibc.open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     chdir("/")
     defer {
@@ -127,9 +133,9 @@ struct DaemonLauncher: Sendable {
         close(here)
       }
     }
-    // A daemon that a service's command starts outlives that service: it must not report its own readiness as the service's.
+    // A daemon started by a systemd service outlives that service. It must not report its own readiness as the service's.
     var variables: [UnsafeMutablePointer<CChar>?] =
-      ProcessInfo.processInfo.environment.filter { !ChildEnvironment.speaksForService($0.key) }
+      ProcessInfo.processInfo.environment.filter { !ServiceVariables.contains($0.key) }
       .map { strdup("\($0)=\($1)") } + [nil]
     defer { variables.forEach { free($0) } }
     var process: pid_t = 0
@@ -140,7 +146,7 @@ struct DaemonLauncher: Sendable {
     return process
   }
 
-  /// Whatever our own parent left open must not live on in the daemon.
+  /// Keeps descriptors that this program inherited out of the daemon.
   private static func closeAllOnExec() {
     guard let directory = opendir("/proc/self/fd") else { return }
     defer { closedir(directory) }
@@ -160,11 +166,11 @@ struct DaemonLauncher: Sendable {
     return descriptor
   }
 
-  /// With its parents, each readable by nobody else; what is there stays as it is.
+  /// Creates the directory and its parents with mode 0700. Existing ones keep their mode.
   static func makeDirectory(_ path: String) throws {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-    if errno == ENOENT, parent(of: path) != path {
-      try makeDirectory(parent(of: path))
+    if errno == ENOENT, path.parentPath != path {
+      try makeDirectory(path.parentPath)
       if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
     }
     throw failure("cannot create the directory \(path)")
@@ -177,18 +183,13 @@ struct DaemonLauncher: Sendable {
       "\(words): \(String(cString: strerror(code)))")
   }
 
-  static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
-  }
-
-  /// The last line with words that was written to the log after `offset`.
+  /// The last line that is not blank in the log after `offset`.
   static func lastLine(of log: String, from offset: off_t) -> String? {
     guard let descriptor = try? open(log) else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 4096)
     let end = lseek(descriptor, 0, SEEK_END)
-    // Shorter than it was: the daemon has begun a new one.
+    // The log is shorter than before: the daemon has started a new one.
     let start = end < offset ? 0 : offset
     // checked: the length of a file
     let count = pread(descriptor, &bytes, bytes.count, max(start, end - off_t(bytes.count)))

@@ -2,22 +2,22 @@ import Glibc
 import Synchronization
 import TransferAPI
 
-/// Where headers stand that must not be seen on the command line (`/proc/PID/cmdline`): one in each line, as curl's
-/// `--header @FILE` has it.
+/// A file or descriptor with headers that must not appear on the command line (`/proc/PID/cmdline`): one per line, as
+/// with curl's `--header @FILE`.
 enum HeaderSource: Hashable, Sendable {
   /// `-` is standard input.
   case file(String)
-  /// One that was open when the program began.
+  /// A descriptor that the program inherited.
   case descriptor(Int32)
 
-  /// More than the daemon takes of one job's headers.
+  /// More than the daemon accepts as the headers of one job.
   static let maximumBytes = 2 << 20
   static let maximumHeaders = 100
 
-  /// Headers in the order of their lines; blank lines are passed over. Descriptors are closed.
-  /// - Throws: `CommandFailure` that names the place and the line, and nothing that stands in it.
+  /// The headers in the order of their lines. Blank lines are skipped. Descriptors are closed.
+  /// - Throws: `CommandFailure` that names the source and the line, but no part of its text.
   func headers() throws -> [(name: String, value: String)] {
-    // The options are looked at more than once, and a pipe can be read once.
+    // The options are decoded more than once, but a pipe can be read only once.
     let known = Self.contents.withLock { $0[self] }
     let bytes: [UInt8]
     if let known {
@@ -40,17 +40,17 @@ enum HeaderSource: Hashable, Sendable {
       guard bytes.contains(where: { $0 != 32 && $0 != 9 }) else { continue }
       func fault(_ reason: String) -> CommandFailure { CommandFailure(.usage, "\(name), line \(index + 1): \(reason)") }
       guard let text = String(validating: bytes, as: UTF8.self) else { throw fault("it is not UTF-8") }
-      // The line may be a secret: it is not repeated.
-      guard text.contains(":") else { throw fault("a header is written \"Name: value\"") }
+      // The line may be a secret: do not show it.
+      guard text.contains(":") else { throw fault("a header must have the form \"Name: value\"") }
       do {
         headers.append(try Syntax.header(text))
       } catch {
         throw fault(
-          Syntax.isHeaderName(text.prefix { $0 != ":" }) ? error.description : "it does not begin with a header's name")
+          HeaderRules.isToken(text.prefix { $0 != ":" }) ? error.description : "it does not begin with a header name")
       }
       guard headers.count <= Self.maximumHeaders else { throw fault("more than \(Self.maximumHeaders) headers") }
     }
-    guard !headers.isEmpty else { throw CommandFailure(.usage, "\(name) holds no header") }
+    guard !headers.isEmpty else { throw CommandFailure(.usage, "\(name) contains no header") }
     return headers
   }
 
@@ -68,7 +68,7 @@ enum HeaderSource: Hashable, Sendable {
     case .file("-"): descriptor = STDIN_FILENO
     case .file(let path): descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
     case .descriptor(let number):
-      // What this program has opened itself is closed at exec; what it inherited cannot be.
+      // Descriptors of this program are closed at exec; inherited ones are not.
       let flags = fcntl(number, F_GETFD)
       guard flags >= 0, flags & FD_CLOEXEC == 0 else {
         throw CommandFailure(.usage, "cannot read descriptor \(number): it is not open (--header-fd \(number))")

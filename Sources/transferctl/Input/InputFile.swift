@@ -2,7 +2,7 @@ import Glibc
 
 /// The file behind `-i` and `import`; `-` is standard input.
 enum InputFile {
-  /// The whole file: everything is checked before anything is added.
+  /// Reads the whole file: all of it is checked before anything is added.
   /// - Throws: `CommandFailure` that names the file.
   static func read(_ path: String) throws -> [UInt8] {
     let name = path == "-" ? "standard input" : path

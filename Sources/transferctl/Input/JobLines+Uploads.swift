@@ -1,9 +1,9 @@
 import FoundationEssentials
 import TransferAPI
 
-/// Uploads, from paths, lists and manifests.
+/// Adds uploads from paths, lists and manifests.
 extension JobLines {
-  /// A path of the command line; a directory gives all its files where that is asked for.
+  /// Adds a path of the command line. With `recursive`, a directory stands for all its files.
   mutating func add(path: String, _ plan: UploadPlan, _ files: SourceFiles, recursive: Bool) {
     guard recursive, PathResolver.isDirectory(path) else {
       return take(.path(path)) { _ in try plan.job(for: files.file(path)) }
@@ -18,19 +18,21 @@ extension JobLines {
     for file in walk.files {
       take(.path(file)) { _ in try plan.job(for: files.file(file, foundIn: directory)) }
     }
-    if walk.passedOver > 0 {
-      Notice.say("passed over \(walk.passedOver) in \(directory): links, or no regular files")
+    if walk.skipped > 0 {
+      Notice.say("skipped \(HumanNumbers.files(walk.skipped)) in \(directory): symbolic links or special files")
     }
   }
 
+  /// Adds the paths of a list.
   /// - Parameters:
-  ///   - nul: items end with NUL instead of LF.
-  ///   - ignoringMissing: files that went away since the list was made are passed over.
+  ///   - nul: whether items end with NUL instead of LF.
+  ///   - ignoringMissing: whether to skip files that no longer exist.
+  /// - Throws: `CommandFailure` for a list that cannot be read.
   mutating func add(
-    list bytes: [UInt8], nul: Bool, _ plan: UploadPlan, _ files: SourceFiles, ignoringMissing: Bool
-  ) {
+    list: ListFile, nul: Bool, _ plan: UploadPlan, _ files: SourceFiles, ignoringMissing: Bool
+  ) throws {
     var gone = 0
-    InputLines.eachLiteral(in: bytes, separator: nul ? 0 : UInt8(ascii: "\n")) { number, item in
+    try InputLines.eachLiteral(in: list, separator: nul ? 0 : UInt8(ascii: "\n")) { number, item in
       take(nul ? .item(number) : .line(number)) { _ in
         do {
           return try plan.job(for: files.file(item.get(), relativeTo: files.root))
@@ -40,21 +42,24 @@ extension JobLines {
         }
       }
     }
-    if gone > 0 { Notice.say("passed over \(HumanNumbers.files(gone)) that went away") }
+    if gone > 0 { Notice.say("skipped \(HumanNumbers.files(gone)): not found") }
   }
 
-  /// Lines of JSON: the fields of a new upload, of which only `source` is required.
-  mutating func add(manifest bytes: [UInt8], _ plan: UploadPlan, _ files: SourceFiles) {
-    InputLines.each(in: bytes) { number, line in
+  /// Adds lines of JSON with the fields of a new upload. Only `source` is required.
+  /// - Throws: `CommandFailure` for a manifest that cannot be read.
+  mutating func add(manifest: ListFile, _ plan: UploadPlan, _ files: SourceFiles) throws {
+    try InputLines.each(in: manifest) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
         let names = try decoder.decode(FieldNames.self, from: json).names
         decoder.userInfo[.newJobKind] = JobKind.upload
         let job = try decoder.decode(NewJob.self, from: json)
-        guard job.kind == .upload, job.spool == nil else { throw WireError("a manifest is for uploads of files") }
+        guard job.kind == .upload, job.spool == nil else {
+          throw WireError("a manifest may only contain uploads of files")
+        }
         var given = job
-        if case .move(let directory) = job.upload.onSuccess {
-          given.upload.onSuccess = .move(to: try files.paths.absolute(directory))
+        if case .move(let directory) = job.options.upload.onSuccess {
+          given.options.upload.onSuccess = .move(to: try files.paths.absolute(directory))
         }
         return try plan.completed(given, files.file(job.source, relativeTo: files.root), given: names)
       }

@@ -1,15 +1,14 @@
-// checked file: start and end are indices of the input in memory
 import FoundationEssentials
 import TransferAPI
 
-/// The body of `POST /v1/jobs:batch`, gathered from arguments and files, with where each of its lines came from.
-/// Every line is checked before anything is sent; what is wrong with all of them is kept, not the first alone.
+/// The body of `POST /v1/jobs` or `POST /v1/jobs:batch`, built from arguments and files, and the origin of each of its lines.
+/// Every line is checked before anything is sent; all faults are kept, not only the first.
 struct JobLines: Sendable {
-  /// Where a job was named.
+  /// The argument or line that described a job.
   enum Origin: Equatable, Sendable, CustomStringConvertible {
     case argument(String)
     case line(Int)
-    /// Of a list whose items end with NUL.
+    /// An item of a list with NUL separators.
     case item(Int)
     case path(String)
 
@@ -27,14 +26,22 @@ struct JobLines: Sendable {
     let origin: Origin
     let message: String
     let status: ExitStatus
-    /// The file system's word on one file: the others are added all the same.
+    /// Whether only this file cannot be read: the others are still added.
     var isOfFile = false
   }
 
-  /// NDJSON of `NewJob`.
-  private(set) var body = Data()
-  private(set) var origins: [Origin] = []
-  /// Every job has a key: all of them may be added again, and are there once.
+  enum Form: Sendable {
+    /// NDJSON of `NewJob`.
+    case json
+    /// The paths of uploads, each ended by NUL. All jobs have the same options, which are sent beside them.
+    case paths
+  }
+
+  let form: Form
+  /// The lines in memory, or in a temporary file if there are many.
+  let spool = BodySpool()
+  private var origin = OriginMap()
+  /// Whether every job has a key: then the body may be sent again without adding a job twice.
   private(set) var areKeyed = true
   private(set) var faults: [Fault] = []
   /// Exported jobs that were completed, failed or cancelled.
@@ -42,15 +49,23 @@ struct JobLines: Sendable {
   private let encoder = WireCoding.encoder()
   private let decoder = WireCoding.decoder()
 
-  var count: Int { origins.count }
+  init(_ form: Form = .json) { self.form = form }
+
+  var count: Int { origin.count }
+  /// Where each line comes from.
+  var origins: [Origin] { origin.all }
+
+  /// - Parameter line: of the body, from 1.
+  func origin(ofLine line: Int) -> Origin? { origin.origin(ofLine: line) }
 
   mutating func add(argument url: String, _ defaults: JobDefaults) {
     take(.argument(url)) { _ in try defaults.job(url: url) }
   }
 
-  /// URLs, or `NewJob` objects, one a line.
-  mutating func add(file bytes: [UInt8], _ defaults: JobDefaults) {
-    InputLines.each(in: bytes) { number, line in
+  /// Adds lines that are URLs or `NewJob` objects.
+  /// - Throws: `CommandFailure` for a file that cannot be read.
+  mutating func add(file: ListFile, _ defaults: JobDefaults) throws {
+    try InputLines.each(in: file) { number, line in
       take(.line(number)) { decoder in
         let text = try line.get()
         return try text.hasPrefix("{")
@@ -59,9 +74,10 @@ struct JobLines: Sendable {
     }
   }
 
-  /// `ExportedJob` objects, or `NewJob` ones. Exported ones in a final state are counted and left out.
-  mutating func add(exported bytes: [UInt8], _ defaults: JobDefaults) {
-    InputLines.each(in: bytes) { number, line in
+  /// Adds lines that are `ExportedJob` or `NewJob` objects. Exported jobs in a final state are counted and left out.
+  /// - Throws: `CommandFailure` for a file that cannot be read.
+  mutating func add(exported file: ListFile, _ defaults: JobDefaults) throws {
+    try InputLines.each(in: file) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
         let names = try decoder.decode(FieldNames.self, from: json).names
@@ -78,27 +94,33 @@ struct JobLines: Sendable {
     }
   }
 
-  /// - Throws: `WireError` for a job that could never work: its URL leads nowhere without what the export left out.
+  /// - Throws: `WireError` for a job whose URL lacks the secrets that the export left out.
   private static func whole(_ job: NewJob) throws -> NewJob {
     guard !Secrets.isRedacted(url: job.source), !Secrets.isRedacted(url: job.destination ?? "") else {
-      throw WireError("the URL's secrets were left out of the export; put them in the place of *** and import again")
+      throw WireError(
+        "cannot import a URL without its secrets, which the export left out; replace *** by them and import again")
+    }
+    guard !job.options.areRedacted else {
+      throw WireError("secrets were left out of the export; put them in the place of *** and import again")
     }
     return job
   }
 
-  /// Something that gives no job.
+  /// Adds a fault without a job.
   mutating func add(fault: Fault) { faults.append(fault) }
 
-  /// - Parameter make: `nil` for a job that is to be left out.
+  /// - Parameter make: returns `nil` for a job that is to be left out.
   mutating func take(_ origin: Origin, _ make: (JSONDecoder) throws -> NewJob?) {
     do {
       guard let job = try make(decoder) else {
         skippedFinal += 1
         return
       }
-      body.append(try encoder.encode(job))
-      body.append(UInt8(ascii: "\n"))
-      origins.append(origin)
+      switch form {
+      case .json: try spool.append(try encoder.encode(job) + [UInt8(ascii: "\n")])
+      case .paths: try spool.append(Array(job.source.utf8) + [0])
+      }
+      self.origin.append(origin)
       if job.key == nil { areKeyed = false }
     } catch {
       let failure = CommandFailure(error) ?? CommandFailure(.usage, WireCoding.explain(error))
@@ -110,63 +132,7 @@ struct JobLines: Sendable {
   }
 }
 
-/// Which fields the request of an exported job names.
+/// The names of the fields in an exported job's request.
 private struct RequestNames: Decodable {
   let request: FieldNames
-}
-
-/// Lines of text as people's files have them: LF or CRLF, perhaps a byte order mark, blank lines, `#` comments.
-enum InputLines {
-  /// As `each`, with every byte as it is: a path may begin with a blank or with `#`. Empty lines are passed over.
-  ///
-  /// A name that is no text concerns its file alone (`FileFault`); a list of the other kind is wrong as a whole.
-  static func eachLiteral(in bytes: [UInt8], separator: UInt8, _ body: (Int, Result<String, any Error>) -> Void) {
-    var number = 0
-    var start = separator != 0 && bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
-    while start < bytes.count {
-      let end = bytes[start...].firstIndex(of: separator) ?? bytes.count
-      number += 1
-      let item = bytes[start..<end]
-      start = end + 1
-      guard !item.isEmpty else { continue }
-      if item.contains(0) {
-        body(number, .failure(WireError("has a NUL byte; lists that end their items with NUL are read with -0")))
-      } else if let text = String(validating: item, as: UTF8.self) {
-        body(number, .success(text))
-      } else {
-        let shown = String(decoding: item, as: UTF8.self)
-        body(
-          number, .failure(FileFault(status: .usage, description: "cannot upload \(shown): its name is not UTF-8")))
-      }
-    }
-  }
-
-  /// Calls `body` with the number (from 1) and the text, without surrounding blanks, of each line that says
-  /// something; with an error for one that is not text.
-  static func each(in bytes: [UInt8], _ body: (Int, Result<String, WireError>) -> Void) {
-    var number = 0
-    var start = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
-    while start < bytes.count {
-      let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-      number += 1
-      if let line = text(of: bytes[start..<end]) { body(number, line) }
-      start = end + 1
-    }
-  }
-
-  private static func text(of line: ArraySlice<UInt8>) -> Result<String, WireError>? {
-    var line = line
-    while let first = line.first, isBlank(first) { line.removeFirst() }
-    while let last = line.last, isBlank(last) { line.removeLast() }
-    guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
-    guard !line.contains(0) else { return .failure(WireError("has a NUL byte")) }
-    guard let text = String(validating: line, as: UTF8.self) else {
-      return .failure(WireError("is not valid UTF-8"))
-    }
-    return .success(text)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
-  }
 }

@@ -1,21 +1,22 @@
 import FoundationEssentials
 import Glibc
+import WireValues
 
-/// Makes paths absolute: the daemon does not know where the user is.
+/// Makes paths absolute: the daemon has another working directory.
 struct PathResolver: Sendable {
   private let environment: [String: String]
 
   init(environment: [String: String] = ProcessInfo.processInfo.environment) { self.environment = environment }
 
-  /// A path's words stay as they are, save that `..` is followed through links as the kernel would: the daemon
-  /// takes none.
-  /// - Throws: `CommandFailure` where the path or the current directory cannot be named.
+  /// Resolves `.` and `..`, but keeps symbolic links, except before `..`, which is resolved as the kernel does. The
+  /// daemon accepts no `..`.
+  /// - Throws: `CommandFailure` if the path is invalid or the current directory is unknown.
   func absolute(_ path: String, relativeTo base: String? = nil) throws -> String {
-    guard !path.isEmpty else { throw CommandFailure(.usage, "a path is empty") }
+    guard !path.isEmpty else { throw CommandFailure(.usage, "a path is empty; name a file or directory") }
     guard !path.utf8.contains(0) else { throw CommandFailure(.usage, "a path has a NUL byte: \(path)") }
-    let whole = path.hasPrefix("/") ? path : try (base ?? currentDirectory()) + "/" + path
+    let whole = path.isAbsolutePath ? path : try (base ?? currentDirectory()) + "/" + path
     var components: [Substring] = []
-    for component in whole.split(separator: "/") where component != "." {
+    for component in whole.componentsOfPath where component != "." {
       guard component == ".." else {
         guard component.utf8.count <= 255 else {
           throw CommandFailure(
@@ -29,14 +30,14 @@ struct PathResolver: Sendable {
         throw CommandFailure(
           .cannotCreate, "cannot follow \"..\" in \(path): \(here): \(String(cString: strerror(errno)))")
       }
-      components = real.split(separator: "/").dropLast()
+      components = real.componentsOfPath.dropLast()
     }
     return "/" + components.joined(separator: "/")
   }
 
-  /// `$PWD` where it names the same directory, for it keeps the links by which the user came; else getcwd(3).
+  /// `$PWD` if it names the current directory, because it keeps the user's symbolic links; else getcwd(3).
   func currentDirectory() throws -> String {
-    if let named = environment["PWD"], named.hasPrefix("/"), !named.split(separator: "/").contains(".."),
+    if let named = environment["PWD"], named.isAbsolutePath, !named.componentsOfPath.contains(".."),
       Self.isSame(named, ".")
     {
       return named
@@ -44,7 +45,7 @@ struct PathResolver: Sendable {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     guard getcwd(&buffer, buffer.count) != nil else {
       throw CommandFailure(
-        .usage, "cannot tell the current directory: \(String(cString: strerror(errno))); use absolute paths")
+        .usage, "cannot determine the current directory: \(String(cString: strerror(errno))); use absolute paths")
     }
     guard let path = Self.text(buffer) else {
       throw CommandFailure(.usage, "the current directory's name is not UTF-8; use absolute paths")

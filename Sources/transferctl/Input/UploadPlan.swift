@@ -1,29 +1,46 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
-/// What the options of `upload` make of a file. Pure.
+/// Makes upload jobs from the options of `upload` and files.
 struct UploadPlan: Sendable {
-  /// `nil` where every line of a manifest says its own.
+  /// The template of `--to`; `nil` if every line of a manifest names its target.
   var target: UploadTemplate?
   var key: UploadTemplate?
-  /// A slash at the end of the target stands for the relative path instead of the name.
+  /// Whether a slash at the end of the target adds the relative path instead of the name.
   var keepsPaths = false
-  var options = UploadOptions()
-  /// What downloads and uploads have in common.
+  /// What the options say.
   var job = NewJob(source: "")
 
-  /// Whether the content has to be read for it.
+  /// Whether a template uses the file's digest.
   var needsDigest: Bool { target?.uses(.sha256) ?? false || key?.uses(.sha256) ?? false }
 
-  /// - Throws: `CommandFailure` where several files cannot have it.
+  /// The header field with the options of a list of paths; `nil` if the daemon cannot fill in the templates, or if the options
+  /// are too long for a header field.
+  var listOptions: String? {
+    guard let target, !keepsPaths, job.options.upload.collection == nil else { return nil }
+    for field in [UploadTemplate.Field.sha256, .relpath] where target.uses(field) || key?.uses(field) ?? false {
+      return nil
+    }
+    var job = job
+    job.kind = .upload
+    job.destination = target.text
+    job.key = key?.text
+    return job.listOptions
+  }
+
+  /// - Throws: `CommandFailure` if several files would get the same key or URL.
   func requireManyAllowed() throws {
     if let key, key.isConstant {
-      throw CommandFailure(.usage, "--key is the same for all files; put {path} or {name} into it")
+      throw CommandFailure(.usage, "cannot use one --key for several files; put {path} or {name} into it")
     }
     let sample = UploadedFile(
       path: "/a/name", relativePath: "name", size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0)
-    if let target, target.isConstant, target.collection(for: sample) == nil, options.replacesTarget {
-      throw CommandFailure(.usage, "all files would get the same URL; end --to with a slash or put {name} into it")
+    if let target, target.isConstant, target.collection(for: sample) == nil,
+      job.options.upload.replacesTarget
+    {
+      throw CommandFailure(
+        .usage, "cannot upload several files to one URL; end --to with a slash or put {name} into it")
     }
   }
 
@@ -32,44 +49,22 @@ struct UploadPlan: Sendable {
     try completed(NewJob(uploading: file.path, to: ""), file, given: [])
   }
 
-  /// - Parameter given: the fields that the line of a manifest names; they win.
+  /// - Parameter given: the names of the fields that the line of a manifest sets; they override the options.
   func completed(_ given: NewJob, _ file: UploadedFile, given names: Set<String>) throws -> NewJob {
     var result = given
     result.source = file.path
-    result.upload = merged(given.upload, names)
-    result.fill(from: job) { !names.contains($0) }
+    result.fill(from: job, except: names)
+    try result.options.check()
     let template: UploadTemplate
     if let destination = given.destination, !destination.isEmpty {
       template = try UploadTemplate(parsing: destination)
     } else {
-      guard let target else { throw WireError("it names no destination, and there is no --to") }
+      guard let target else { throw WireError("no target is given; add a destination or use --to") }
       template = target
     }
-    let ending: UploadTemplate.Ending = result.upload.uploadProtocol == .form ? .none : keepsPaths ? .path : .name
-    result.destination = template.url(for: file, ending: ending)
-    if !names.contains("collection"), mayBeTus(result) { result.upload.collection = template.collection(for: file) }
-    try Syntax.check(url: result.destination ?? "", schemes: Syntax.uploadSchemes)
+    template.fill(&result, for: file, keepsPath: keepsPaths, namesCollection: !names.contains("collection"))
+    try Syntax.check(url: result.destination ?? "", schemes: URLText.uploadSchemes)
     if !names.contains("key") { result.key = key?.expanded(for: file) }
-    for (name, value) in result.headers { try Syntax.check(header: name, value: value) }
     return result
-  }
-
-  private func mayBeTus(_ job: NewJob) -> Bool {
-    [.auto, .tus].contains(job.upload.uploadProtocol) && job.destination?.lowercased().hasPrefix("http") ?? false
-  }
-
-  private func merged(_ own: UploadOptions, _ names: Set<String>) -> UploadOptions {
-    var merged = own
-    if !names.contains("method") { merged.method = options.method }
-    if !names.contains("protocol") { merged.uploadProtocol = options.uploadProtocol }
-    if !names.contains("form") { merged.form = options.form }
-    if !names.contains("onSuccess") { merged.onSuccess = options.onSuccess }
-    if !names.contains("onChange") { merged.onChange = options.onChange }
-    if !names.contains("endpoint") { merged.endpoint = options.endpoint }
-    if !names.contains("profile") { merged.profile = options.profile }
-    if !names.contains("region") { merged.region = options.region }
-    if !names.contains("verify") { merged.verify = options.verify }
-    if !names.contains("ifAbsent") { merged.ifAbsent = options.ifAbsent }
-    return merged
   }
 }

@@ -1,35 +1,35 @@
 import ArgumentParser
 import TransferAPI
 
-/// The options of `add` that say how a job is to be done.
+/// The options of `add` that describe its jobs.
 struct AddOptions: ParsableArguments {
   @Option(
     name: [.customShort("d"), .customLong("directory")],
-    help: ArgumentHelp("Where the files go; the current directory otherwise.", valueName: "dir"),
+    help: ArgumentHelp("The directory for the files; the default is the current directory.", valueName: "dir"),
     completion: .directory)
   var directory: String?
 
   @Option(
     name: [.customShort("o"), .customLong("output")],
-    help: ArgumentHelp("The file's name, perhaps with directories below -d.", valueName: "name"),
+    help: ArgumentHelp("The file's name, or a path below -d.", valueName: "name"),
     completion: .file())
   var output: String?
 
   @Flag(help: "Create missing directories.")
   var createDirs = false
 
-  @Flag(help: "Replace a file that exists, once the new one is whole.")
+  @Flag(help: "Replace an existing file when the download is complete.")
   var replace = false
 
-  @Option(help: ArgumentHelp("The digest the file must have, like sha-256=9f86….", valueName: "alg=hex"))
+  @Option(help: ArgumentHelp("The expected digest of the file, like sha-256=9f86….", valueName: "alg=hex"))
   var checksum: String?
 
   @Option(
-    help: ArgumentHelp("The same key answers the same job, however often it is added.", valueName: "key"))
+    help: ArgumentHelp("An idempotency key: adding the same key again returns the same job.", valueName: "key"))
   var key: String?
 
   @Flag(
-    name: [.customShort("J"), .customLong("remote-header-name")], help: "Take the name the server gives.")
+    name: [.customShort("J"), .customLong("remote-header-name")], help: "Use the file name from the server's response.")
   var nameFromResponse = false
 
   @OptionGroup var job: JobArguments
@@ -47,12 +47,12 @@ struct AddOptions: ParsableArguments {
     var defaults = JobDefaults(
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
     defaults.outputName = output
-    defaults.nameFromResponse = nameFromResponse
-    defaults.createDirectories = createDirs
-    defaults.replace = replace
-    defaults.checksum = checksum
     defaults.job = try job.template(paths)
-    defaults.key = key
+    defaults.job.key = key
+    defaults.job.options.download.nameFromResponse = nameFromResponse
+    defaults.job.options.download.createDirectories = createDirs
+    defaults.job.options.download.replace = replace
+    defaults.job.options.download.checksum = checksum
     defaults.paths = paths
     return defaults
   }

@@ -3,14 +3,14 @@ import FoundationEssentials
 import Glibc
 import TransferAPI
 
-/// Which daemon; on every command.
+/// The options of every command that select the daemon.
 struct ConnectionOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("The daemon's socket; no other is tried and none started.", valueName: "path"),
+    help: ArgumentHelp("Use only the daemon at this socket, and start none.", valueName: "path"),
     completion: .file())
   var socket: String?
 
-  @Flag(name: .customLong("no-autostart"), help: "Do not start a daemon where none answers.")
+  @Flag(name: .customLong("no-autostart"), help: "Do not start a daemon.")
   var noAutostart = false
 
   func connection(
@@ -20,7 +20,7 @@ struct ConnectionOptions: ParsableArguments {
     var locations = try Locations(
       socket: socket, stateDirectory: nil, environment: environment, uid: getuid(), home: Self.home(),
       directoryExists: PathResolver.isDirectory)
-    // The daemon lives in `/`, so what it is told must not depend on where we are.
+    // The daemon's working directory is `/`, so the paths it gets must be absolute.
     let paths = PathResolver(environment: environment)
     locations.socket = try paths.absolute(locations.socket)
     locations.stateDirectory = try paths.absolute(locations.stateDirectory)
@@ -37,7 +37,7 @@ struct ConnectionOptions: ParsableArguments {
 
   func open() async throws -> ControlClient { try await connection().open() }
 
-  /// From the password database: cron may run without HOME.
+  /// The home directory from the password database: cron may run without HOME.
   private static func home() -> String? {
     guard let entry = getpwuid(getuid()), let directory = entry.pointee.pw_dir else { return nil }
     return String(validatingCString: directory)

@@ -1,53 +1,60 @@
 import ArgumentParser
 import TransferAPI
 
-/// The options that mean the same for downloads and uploads.
+/// The options that downloads and uploads share.
 struct JobArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "A header to send, \"Name: value\", or @FILE with one in each line (@- for standard input); may be repeated.",
+      "A header to send, \"Name: value\", or @FILE with one header per line (@- is standard input); repeatable.",
       valueName: "header"))
   var header: [String] = []
 
   @Option(
-    help: ArgumentHelp("Read headers, one in each line, from this open file descriptor.", valueName: "n"))
+    help: ArgumentHelp("Read headers, one per line, from this open file descriptor.", valueName: "n"))
   var headerFd: [Int32] = []
 
   @Option(
     help: ArgumentHelp(
-      "A header whose value is looked up at each try: \"Name: [word] env:NAME|file:PATH|exec:COMMAND\".",
+      "A header whose value is read at each attempt: \"Name: [word] env:NAME|file:PATH|exec:COMMAND\".",
       valueName: "header"))
   var secretHeader: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "Where user name and password are looked up at each try: netrc, env:NAME, file:PATH or exec:COMMAND.",
+      "The source of user name and password, read at each attempt: netrc, env:NAME, file:PATH or exec:COMMAND.",
       valueName: "reference"))
   var credentials: String?
 
-  @Option(help: ArgumentHelp("Put the jobs into this batch.", valueName: "name"))
+  @Option(help: ArgumentHelp("Add the jobs to this batch.", valueName: "name"))
   var batch: String?
 
   @Option(
-    parsing: .unconditional, help: ArgumentHelp("Higher ones go first; 0 otherwise.", valueName: "n"))
+    parsing: .unconditional,
+    help: ArgumentHelp("Jobs with a higher priority start first; the default is 0.", valueName: "n"))
   var priority = 0
 
-  @Flag(help: "Add without starting; resume starts.")
+  @Flag(help: "Add the jobs paused; resume starts them.")
   var paused = false
 
-  @Option(help: ArgumentHelp("Bytes a second, with K, M or G.", valueName: "rate"))
+  @Option(help: ArgumentHelp("The limit per job in bytes per second, with K, M or G.", valueName: "rate"))
   var limitRate: ByteRate?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Give up after so many further tries without progress.", valueName: "n"))
+    help: ArgumentHelp("Fail after this many consecutive retries without progress.", valueName: "n"))
   var retries: Int?
 
-  @Option(help: ArgumentHelp("How long connecting may take: 30, 30s, 5m.", valueName: "time"))
+  @Option(help: ArgumentHelp("The time limit for connecting: 30, 30s, 5m.", valueName: "time"))
   var connectTimeout: TimeSpan?
 
-  @Option(help: ArgumentHelp("Try anew after so long without a byte.", valueName: "time"))
+  @Option(help: ArgumentHelp("Start a new attempt after this time without a byte.", valueName: "time"))
   var stallTimeout: TimeSpan?
+
+  @Option(help: ArgumentHelp("The User-Agent to send, in place of transferd's own.", valueName: "text"))
+  var userAgent: String?
+
+  @Option(help: ArgumentHelp("The Referer to send.", valueName: "url"))
+  var referer: String?
 
   func validate() throws {
     if let batch, batch.isEmpty { throw ValidationError("--batch is empty.") }
@@ -56,12 +63,12 @@ struct JobArguments: ParsableArguments {
     }
     for text in header where text == "@" { throw ValidationError("--header \(text) names no file.") }
     for number in headerFd where number < 0 || number == 1 || number == 2 {
-      throw ValidationError("--header-fd \(number) is no descriptor that headers could be read from.")
+      throw ValidationError("--header-fd \(number) cannot be read: name an open descriptor for input.")
     }
     guard Set(headerSources).count == headerSources.count, headerSources.count(where: \.isStandardInput) <= 1 else {
       throw ValidationError("The same file or descriptor of headers is given twice.")
     }
-    // Files and descriptors are read when the command runs: a pipe may take its time.
+    // Files and descriptors are read when the command runs: reading a pipe may block.
     _ = try validated { try template(PathResolver(), readingSources: false) }
   }
 
@@ -69,60 +76,55 @@ struct JobArguments: ParsableArguments {
     header.filter { $0.hasPrefix("@") }.map { .file(String($0.dropFirst())) } + headerFd.map { .descriptor($0) }
   }
 
-  /// Headers are read from standard input, which then is nothing else.
+  /// Whether standard input holds headers, and so cannot be used for anything else.
   var readsStandardInput: Bool { headerSources.contains(where: \.isStandardInput) }
 
-  /// A job with nothing but these.
+  /// A job that has only these options set.
   /// - Parameter readingSources: whether headers are read from files and descriptors.
   func template(_ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
     var job = NewJob(source: "")
+    job.batch = batch
+    job.priority = priority
+    job.paused = paused
+    job.options = try options(readingSources: readingSources)
+    return job
+  }
+
+  private func options(readingSources: Bool) throws -> JobOptions {
+    var options = JobOptions()
+    options.limitRate = limitRate?.bytesPerSecond
+    options.maxAttempts = retries.map { $0 + 1 }
+    options.connectTimeout = connectTimeout?.seconds
+    options.stallTimeout = stallTimeout?.seconds
+    options.userAgent = userAgent
+    options.referer = referer
+    options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
+    try addHeaders(to: &options, readingSources: readingSources)
+    try validated { try options.check() }
+    return options
+  }
+
+  private func addHeaders(to options: inout JobOptions, readingSources: Bool) throws {
     var names: Set<String> = []
     for source in readingSources ? headerSources : [] {
       for (name, value) in try source.headers() {
         try Self.once(name, &names)
-        job.headers[name] = value
+        options.headers[name] = value
       }
     }
     for text in header where !text.hasPrefix("@") {
       let (name, value) = try validated { try Syntax.header(text) }
       try Self.once(name, &names)
-      job.headers[name] = value
+      options.headers[name] = value
     }
     for text in secretHeader {
       let (name, value) = try validated { try Syntax.header(text) }
       try Self.once(name, &names)
-      job.secretHeaders[name] = try validated { try SecretHeader(parsing: value) }
+      options.secretHeaders[name] = try validated { try SecretHeader(parsing: value) }
     }
-    job.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
-    job.batch = batch
-    job.priority = priority
-    job.paused = paused
-    job.limitRate = limitRate?.bytesPerSecond
-    job.maxAttempts = retries.map { $0 + 1 }
-    job.connectTimeout = connectTimeout?.seconds
-    job.stallTimeout = stallTimeout?.seconds
-    return job
   }
 
   private static func once(_ name: String, _ names: inout Set<String>) throws {
     guard names.insert(name.lowercased()).inserted else { throw ValidationError("The header \(name) is given twice.") }
-  }
-}
-
-extension NewJob {
-  /// Takes from a template what is the same for both kinds of jobs.
-  /// - Parameter isWanted: whether a field is to be taken; headers are joined name by name.
-  mutating func fill(from template: NewJob, where isWanted: (String) -> Bool) {
-    if isWanted("batch") { batch = template.batch }
-    if isWanted("priority") { priority = template.priority }
-    if isWanted("paused") { paused = template.paused }
-    if isWanted("limitRate") { limitRate = template.limitRate }
-    if isWanted("maxAttempts") { maxAttempts = template.maxAttempts }
-    if isWanted("connectTimeout") { connectTimeout = template.connectTimeout }
-    if isWanted("stallTimeout") { stallTimeout = template.stallTimeout }
-    if isWanted("credentials") { credentials = template.credentials }
-    let own = Set((Array(headers.keys) + Array(secretHeaders.keys)).map { $0.lowercased() })
-    for (name, value) in template.headers where !own.contains(name.lowercased()) { headers[name] = value }
-    for (name, value) in template.secretHeaders where !own.contains(name.lowercased()) { secretHeaders[name] = value }
   }
 }

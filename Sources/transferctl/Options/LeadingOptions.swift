@@ -1,7 +1,9 @@
-/// Options that belong to every command may stand before it, too: `transferctl --socket PATH status`, as with systemctl
-/// and kubectl.
+/// Options of every command may also precede the command, as with systemctl and kubectl:
+/// `transferctl --socket PATH status`.
 enum LeadingOptions {
-  /// Moves them behind the command's own arguments, where the parser knows them. Pure.
+  static let names = ["--socket", "--no-autostart"]
+
+  /// Moves them behind the command's arguments, where the parser expects them.
   static func moved(_ arguments: [String]) -> [String] {
     var leading: [String] = []
     var rest = arguments[...]
@@ -15,7 +17,7 @@ enum LeadingOptions {
         break
       }
     }
-    // Without a command there is nothing that they could belong to: the parser says so.
+    // Without a command the parser reports the error.
     guard !leading.isEmpty, let command = rest.first, !command.hasPrefix("-") else { return arguments }
     let end = rest.firstIndex(of: "--") ?? rest.endIndex
     return rest[..<end] + leading + rest[end...]

@@ -3,23 +3,23 @@ import TransferAPI
 
 /// `ID…|--batch B|--state S|--all`: exactly one of them.
 struct SelectorOptions: ParsableArguments {
-  @Argument(help: ArgumentHelp("The jobs, by their numbers.", valueName: "id"))
+  @Argument(help: ArgumentHelp("The ids of the jobs.", valueName: "id"))
   var ids: [JobID] = []
 
-  @Option(help: ArgumentHelp("Every job of this batch.", valueName: "name"))
+  @Option(help: ArgumentHelp("All jobs of this batch.", valueName: "name"))
   var batch: String?
 
-  @Option(help: ArgumentHelp("Every job in this state.", valueName: "state"))
+  @Option(help: ArgumentHelp("All jobs in this state.", valueName: "state"))
   var state: JobState?
 
-  @Flag(help: "Every job.")
+  @Flag(help: "All jobs.")
   var all = false
 
   func validate() throws {
     if try selector() == nil { throw ValidationError("Name the jobs: ids, --batch, --state or --all.") }
   }
 
-  /// `nil` where nothing is named.
+  /// `nil` if nothing is named.
   func selector() throws -> JobSelector? {
     try Self.single(ids: ids, batch: batch, state: state, all: all)
   }
@@ -39,7 +39,7 @@ struct SelectorOptions: ParsableArguments {
     return selectors.first
   }
 
-  /// In their order, each once.
+  /// The ids in their order without duplicates.
   static func unique(_ ids: [JobID]) -> [JobID] {
     var seen: Set<JobID> = []
     return ids.filter { seen.insert($0).inserted }

@@ -7,57 +7,58 @@ extension UploadMethod: ExpressibleByArgument {
   public init?(argument: String) { self.init(rawValue: argument.uppercased()) }
 }
 
-/// The options of `upload` that say where files go and how.
+/// The options of `upload` that name the target and the protocol.
 struct UploadArguments: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The URL; {name} {path} {relpath} {size} {mtime} {sha256} stand for the file's, and a slash at its end for {name}.",
+      "The target URL, with {name} {path} {relpath} {size} {mtime} {sha256} of the file; a final slash adds {name}.",
       valueName: "url"))
   var to: String?
 
-  @Option(help: ArgumentHelp("PUT or POST.", valueName: "method"))
+  @Option(help: ArgumentHelp("The HTTP method, PUT or POST.", valueName: "method"))
   var method: UploadMethod?
 
-  @Option(name: .customLong("protocol"), help: "How the bytes are brought there.")
+  @Option(name: .customLong("protocol"), help: "The upload protocol.")
   var uploadProtocol = UploadProtocolName.auto
 
   @Option(
-    help: ArgumentHelp("A form's field, NAME=VALUE, or NAME=@ for the file; may be repeated.", valueName: "field"))
+    help: ArgumentHelp("A form field, NAME=VALUE, or NAME=@ for the file; repeatable.", valueName: "field"))
   var form: [String] = []
 
   @Option(
     help: ArgumentHelp(
-      "The same key answers the same job, however often it is added; {path}:{mtime} and the like.",
+      "An idempotency key, like {path}:{mtime}: adding the same key again returns the same job.",
       valueName: "template"))
   var key: String?
 
   @Option(
     help: ArgumentHelp(
-      "What becomes of the file when the server has it: keep, delete or move=DIR.", valueName: "action"))
+      "The action on the file after its upload: keep, delete or move=DIR.", valueName: "action"))
   var onSuccess = "keep"
 
-  @Option(help: "What happens when the file changes while it is sent.")
+  @Option(help: "The reaction to a file that changes during its upload.")
   var onChange = ChangeRule.restart
 
-  @Flag(help: "Fail where the server has something under that name already, as far as the protocol can tell.")
+  @Flag(help: "Fail if the target already exists, as far as the protocol can tell.")
   var ifAbsent = false
 
-  @Flag(help: "Ask the server after a PUT how long the file is there, and fail where that is not its length.")
+  @Flag(help: "Compare the file's length on the server after a PUT, and fail if it differs.")
   var verify = false
 
-  @Option(help: ArgumentHelp("Another S3 server than AWS.", valueName: "url"))
+  @Option(help: ArgumentHelp("The URL of an S3 server other than AWS.", valueName: "url"))
   var endpoint: String?
 
-  @Option(help: ArgumentHelp("A profile of ~/.aws, for S3.", valueName: "name"))
+  @Option(help: ArgumentHelp("The profile of ~/.aws for S3.", valueName: "name"))
   var profile: String?
 
-  @Option(help: ArgumentHelp("A region, for S3.", valueName: "name"))
+  @Option(help: ArgumentHelp("The region for S3.", valueName: "name"))
   var region: String?
 
-  @Option(help: ArgumentHelp("The paths below this directory are kept.", valueName: "dir"), completion: .directory)
+  @Option(
+    help: ArgumentHelp("Keep the paths below this directory in the target.", valueName: "dir"), completion: .directory)
   var root: String?
 
-  @Flag(help: "Send all files in directories; their paths are kept.")
+  @Flag(help: "Upload all files in directories, and keep their paths.")
   var recursive = false
 
   @OptionGroup var job: JobArguments
@@ -72,14 +73,14 @@ struct UploadArguments: ParsableArguments {
     if root?.isEmpty == true { throw ValidationError("--root is empty.") }
   }
 
-  private func options() throws -> UploadOptions {
-    var options = UploadOptions()
+  private func options() throws -> JobOptions.Upload {
+    var options = JobOptions.Upload()
     options.method = method
     options.uploadProtocol = uploadProtocol
     options.form = try form.map { text throws(WireError) in try FormField(parsing: text) }
     if !form.isEmpty {
       guard uploadProtocol == .form || uploadProtocol == .auto else {
-        throw ValidationError("--form goes with --protocol form.")
+        throw ValidationError("--form needs --protocol form.")
       }
       options.uploadProtocol = .form
     }
@@ -93,7 +94,7 @@ struct UploadArguments: ParsableArguments {
     return options
   }
 
-  /// - Throws: `CommandFailure` for a directory that is not there.
+  /// - Throws: `CommandFailure` if the directory of `move=` does not exist.
   func plan(_ paths: PathResolver = PathResolver()) throws -> UploadPlan {
     var options = try options()
     if case .move(let directory) = options.onSuccess {
@@ -104,9 +105,11 @@ struct UploadArguments: ParsableArguments {
       }
       options.onSuccess = .move(to: directory)
     }
+    var job = try job.template(paths)
+    job.options.upload = options
     return UploadPlan(
       target: try to.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
-      keepsPaths: recursive || root != nil, options: options, job: try job.template(paths))
+      keepsPaths: recursive || root != nil, job: job)
   }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TransferAPI
 import WireValues
 
-/// `show` and `batch show` for people: names and values that line up.
+/// The text of `show` and `batch show`: aligned names and values.
 enum DetailText {
   static func lines(_ detail: JobDetail) -> [String] {
     let job = detail.job
@@ -14,8 +14,8 @@ enum DetailText {
       let eta = HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
       rows.append(("rate", "\(HumanNumbers.rate(job.bytesPerSecond)), \(eta) left"))
     }
-    rows.append(("try", "\(job.attempt) of \(job.maxAttempts)"))
-    append(&rows, "next try", job.retryAt.map(WireCoding.rfc3339))
+    rows.append(("attempt", "\(job.attempt) of \(job.maxAttempts)"))
+    append(&rows, "next attempt", job.retryAt.map(WireCoding.rfc3339))
     append(
       &rows, "error",
       job.error.map { "\($0.message) (\($0.code)\($0.transient ? ", may pass" : ""))" })
@@ -24,7 +24,7 @@ enum DetailText {
     append(&rows, "key", job.key)
     append(&rows, "checksum", job.checksum)
     append(&rows, "file", job.action.map { "\($0.state.rawValue)" + ($0.message.map { ": \($0)" } ?? "") })
-    append(&rows, detail.options)
+    appendOptions(&rows, detail)
     rows.append(("created", WireCoding.rfc3339(job.createdAt)))
     append(&rows, "started", job.startedAt.map(WireCoding.rfc3339))
     append(&rows, "finished", job.finishedAt.map(WireCoding.rfc3339))
@@ -49,7 +49,7 @@ enum DetailText {
     return aligned(rows)
   }
 
-  /// `name:  value`, each on one line.
+  /// Lines of `name:  value` with aligned values.
   static func aligned(_ rows: [(String, String)]) -> [String] {
     let width = rows.map { $0.0.printable.columns + 1 }.max() ?? 0
     return rows.map { ($0.0.printable + ":").padded(to: width) + "  " + $0.1.printable }
@@ -59,35 +59,48 @@ enum DetailText {
     if let value { rows.append((name, value)) }
   }
 
-  private static func append(_ rows: inout [(String, String)], _ options: JobDetail.Options) {
-    append(&rows, "owner", options.owner.map { "uid \($0)" })
+  private static func appendOptions(_ rows: inout [(String, String)], _ detail: JobDetail) {
+    let options = detail.options
+    append(&rows, "owner", detail.owner.map { "uid \($0)" })
     var flags: [String] = []
-    if options.replace { flags.append("replace") }
-    if options.createDirectories { flags.append("create directories") }
-    if options.nameFromResponse { flags.append("name from the response") }
+    if options.download.replace { flags.append("replace") }
+    if options.download.createDirectories { flags.append("create directories") }
+    if options.download.nameFromResponse { flags.append("name from the response") }
     if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
-    append(&rows, options.upload, isSpooled: options.isSpooled ?? false)
-    append(&rows, "waits for", options.follows.map { "job \($0), which uploads to the same URL" })
+    if detail.job.kind == .upload { append(&rows, options.upload, isSpooled: detail.isSpooled) }
+    append(&rows, "waits for", detail.blockedBy.map { "job \($0), which uploads to the same URL" })
+    for option in options.sharedTexts where !optionsInOtherWords.contains(option.name) {
+      rows.append((words(option.name), option.text))
+    }
     append(&rows, "credentials", options.credentials?.description)
-    for (name, value) in (options.headerReferences ?? [:]).sorted(by: { $0.key < $1.key }) {
+    for (name, value) in options.secretHeaders.sorted(by: { $0.key < $1.key }) {
       rows.append(("header", "\(name): \(value)"))
     }
-    if options.hasCredentials { rows.append(("credentials", "in the URL (not shown)")) }
+    if detail.hasCredentials { rows.append(("credentials", "in the URL (not shown)")) }
     for (name, value) in options.headers.sorted(by: { $0.key < $1.key }) {
       rows.append(("header", "\(name): \(value)"))
     }
-    for name in options.secretHeaders.sorted() { rows.append(("header", "\(name): (not shown)")) }
+    for name in detail.secretHeaders.sorted() { rows.append(("header", "\(name): (not shown)")) }
   }
 
-  private static func append(_ rows: inout [(String, String)], _ upload: UploadOptions?, isSpooled: Bool) {
-    guard let upload else { return }
+  /// Options that have lines of their own. Every other one gets a line with its name and value.
+  private static let optionsInOtherWords: Set<String> = [
+    "headers", "secretHeaders", "credentials", "limitRate", "maxAttempts", "connectTimeout", "stallTimeout",
+  ]
+
+  /// `userAgent` as `user agent`.
+  private static func words(_ name: String) -> String {
+    String(name.flatMap { $0.isUppercase ? " \($0.lowercased())" : String($0) })
+  }
+
+  private static func append(_ rows: inout [(String, String)], _ upload: JobOptions.Upload, isSpooled: Bool) {
     rows.append(("protocol", upload.uploadProtocol.rawValue))
     append(&rows, "method", upload.method?.rawValue)
     for field in upload.form { rows.append(("form", field.description)) }
-    rows.append(("on success", isSpooled ? "delete (it came by standard input)" : upload.onSuccess.description))
+    rows.append(("on success", isSpooled ? "delete (the copy of standard input)" : upload.onSuccess.description))
     rows.append(("on change", upload.onChange.rawValue))
     append(&rows, "endpoint", upload.endpoint)
     append(&rows, "profile", upload.profile)
@@ -99,7 +112,7 @@ enum DetailText {
   private static func attempts(_ attempts: [Attempt], of kind: JobKind) -> [String] {
     guard !attempts.isEmpty else { return [] }
     var table = Table([
-      .init(title: "TRY", alignment: .right), .init(title: "STARTED"),
+      .init(title: "ATTEMPT", alignment: .right), .init(title: "STARTED"),
       .init(title: "TOOK", alignment: .right),
       .init(title: "FROM", alignment: .right), .init(title: kind == .download ? "RECEIVED" : "SENT", alignment: .right),
       .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
@@ -126,7 +139,7 @@ enum DetailText {
     return "\(HumanNumbers.size(job.bytesDone)) of \(HumanNumbers.size(total)) (\(percent)%)"
   }
 
-  /// Under a minute with a decimal.
+  /// A duration, with one decimal below a minute.
   private static func seconds(_ seconds: Double) -> String {
     guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "-" }
     return seconds < 60

@@ -1,6 +1,6 @@
 import WireValues
 
-/// Numbers as people read them; binary units, a point for the decimals whatever the locale.
+/// Formats numbers for the user, with binary units and a decimal point in every locale.
 enum HumanNumbers {
   /// `512 B`, `1.4 GiB`
   static func size(_ bytes: Int64) -> String {
@@ -8,7 +8,7 @@ enum HumanNumbers {
     var value = Double(bytes)
     var unit = 0
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
-    // 1023.95 would be printed as 1024.0 of the smaller unit.
+    // 1023.95 would be rounded to 1024.0 of the smaller unit.
     while value >= 1023.95, unit < units.count - 1 {
       value /= 1024
       unit += 1
@@ -36,7 +36,7 @@ enum HumanNumbers {
     }
   }
 
-  /// Time until all bytes are there at this rate; `-` where it cannot be told.
+  /// The time until all bytes are transferred at this rate; `-` if it is unknown.
   static func eta(done: Int64, total: Int64?, rate: Int64) -> String {
     guard let total, rate > 0, let left = (CheckedNumber(total) - done).nonNegative else { return "-" }
     return duration(seconds: (left / rate).saturatingSum(left % rate == 0 ? 0 : 1))
@@ -50,9 +50,10 @@ enum HumanNumbers {
     return CheckedNumber(rounding: (Double(max(0, done)) / Double(total) * 100).rounded(.down)).int.map { min(99, $0) }
   }
 
-  /// `1 job`, `3 jobs`
+  /// `1 file`, `3 files`
   static func files(_ count: Int) -> String { count == 1 ? "1 file" : "\(count) files" }
 
+  /// `1 job`, `3 jobs`
   static func jobs(_ count: Int) -> String { count == 1 ? "1 job" : "\(count) jobs" }
 
   static func oneDecimal(_ value: Double) -> String {

@@ -2,14 +2,14 @@ import FoundationEssentials
 import TransferAPI
 import WireValues
 
-/// `status` for people.
+/// The table of `status`.
 struct JobTable {
   private let isWide: Bool
   private let paint: Paint
   private var table: Table
   private static let stateColumn = 1
 
-  /// - Parameter maximum: of columns of a line; `nil` leaves names whole.
+  /// - Parameter maximum: the largest width of a line in columns; `nil` never shortens a cell.
   init(isWide: Bool, _ paint: Paint, maximum: Int? = nil) {
     self.isWide = isWide
     self.paint = paint
@@ -20,7 +20,7 @@ struct JobTable {
     ]
     if isWide {
       columns += [
-        .init(title: "TRY", alignment: .right), .init(title: "PRIO", alignment: .right),
+        .init(title: "ATTEMPT", alignment: .right), .init(title: "PRIO", alignment: .right),
         .init(title: "BATCH"), .init(title: "DESTINATION"), .init(title: "SOURCE"), .init(title: "ERROR"),
       ]
     } else {
@@ -62,13 +62,11 @@ struct JobTable {
     return HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
   }
 
-  /// What people call the job: the file's name, else the end of the URL.
+  /// The job's short name: the file's name, else the last segment of the URL.
   static func name(of job: Job) -> String {
     let path = job.kind == .download ? job.destination : job.source
-    if let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty {
-      return String(name)
-    }
-    let url = job.source.prefix { !"?#".contains($0) }
-    return url.split(separator: "/").last.map(String.init) ?? job.source
+    if !path.baseName.isEmpty { return String(path.baseName) }
+    let url = job.source.prefix(upToASCII: "?#")
+    return url.componentsOfPath.last.map(String.init) ?? job.source
   }
 }

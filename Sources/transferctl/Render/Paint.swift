@@ -1,32 +1,34 @@
-@preconcurrency import Rainbow
 import TransferAPI
 
-/// Colours for one stream: on where it is a terminal and NO_COLOR is not set.
+/// Colours for the text of one stream: SGR sequences (ECMA-48 §8.3.117) when `isOn`, plain text otherwise.
 struct Paint: Sendable {
   let isOn: Bool
 
-  init(isOn: Bool) {
-    self.isOn = isOn
-    guard isOn else { return }
-    // Rainbow looks at standard output only; progress goes to standard error.
-    Rainbow.enabled = true
-    Rainbow.outputTarget = .console
-  }
+  init(isOn: Bool) { self.isOn = isOn }
 
   init(_ terminal: Terminal) { self.init(isOn: terminal.allowsColor) }
 
   func state(_ state: JobState, _ text: String) -> String {
-    guard isOn else { return text }
-    return switch state {
+    switch state {
     case .queued: text
-    case .running: text.cyan
-    case .retrying: text.yellow
-    case .paused: text.blue
-    case .completed: text.green
-    case .failed: text.red
-    case .cancelled: text.magenta
+    case .running: styled(text, .cyan)
+    case .retrying: styled(text, .yellow)
+    case .paused: styled(text, .blue)
+    case .completed: styled(text, .green)
+    case .failed: styled(text, .red)
+    case .cancelled: styled(text, .magenta)
     }
   }
 
-  func header(_ text: String) -> String { isOn ? text.bold : text }
+  func header(_ text: String) -> String { styled(text, .bold) }
+
+  private enum Style: Int {
+    case bold = 1
+    case red = 31
+    case green, yellow, blue, magenta, cyan
+  }
+
+  private func styled(_ text: String, _ style: Style) -> String {
+    isOn && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
+  }
 }

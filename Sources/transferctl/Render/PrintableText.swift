@@ -1,7 +1,9 @@
 extension StringProtocol {
-  /// The text with control characters (and the invisible ones that turn text around) written as `\n`, `\x1b`,
-  /// `\u{202e}`, so that a name from a server cannot steer the terminal or break a line of output.
+  /// The text with control characters, and invisible ones that reverse its direction, escaped as `\n`, `\x1b`,
+  /// `\u{202e}`: a name from a server must not control the terminal or break a line.
   var printable: String {
+    // Most texts are ASCII without control characters.
+    if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return String(self) }
     guard unicodeScalars.contains(where: \.isUnprintable) else { return String(self) }
     var result = ""
     for scalar in unicodeScalars {
@@ -33,12 +35,13 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// How many columns a terminal gives to the text, which must be printable already. wcwidth(3) would answer by the
-  /// locale, and cron has none.
-  var columns: Int { reduce(0) { $0 + $1.columns } }
+  /// The width of a printable text on a terminal. wcwidth(3) depends on the locale, which cron does not set.
+  var columns: Int {
+    utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } ? utf8.count : reduce(0) { $0 + $1.columns }
+  }
 
-  /// At most `width` columns, with `~` in the middle where something was left out: the end of a file name says as
-  /// much as its beginning.
+  /// The text shortened to `width` columns by replacing its middle with `~`: the end of a file name matters as much as
+  /// its beginning.
   func fitted(to width: Int) -> String {
     guard columns > width else { return self }
     guard width > 1 else { return width == 1 ? "~" : "" }
@@ -74,7 +77,7 @@ extension Character {
 }
 
 extension Unicode.Scalar {
-  /// After Unicode's EastAsianWidth.txt (W and F), in blocks; combining marks take none.
+  /// Two for the blocks of Unicode's EastAsianWidth.txt with W or F, none for combining marks.
   fileprivate var columns: Int {
     switch value {
     case 0x1100...0x115f, 0x2e80...0x303e, 0x3041...0x4dbf, 0x4e00...0xa4cf, 0xa960...0xa97f,

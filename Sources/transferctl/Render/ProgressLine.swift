@@ -1,23 +1,23 @@
 import TransferAPI
 
-/// Lines that show how far jobs are; plain ASCII, at most as wide as told.
+/// Formats the progress of jobs in plain ASCII, in lines of limited width.
 enum ProgressLine {
-  /// One line a running job, as many as fit, and the sum of all.
-  static func lines(of board: JobBoard, columns: Int, rows: Int, _ paint: Paint) -> [String] {
-    let running = board.running.sorted()
+  /// One line per running job, as many as fit, and a summary.
+  static func lines(of tracker: JobTracker, columns: Int, rows: Int, _ paint: Paint) -> [String] {
+    let running = tracker.running.sorted()
     let room = max(1, rows - 3)
     var lines = running.prefix(room).compactMap { id -> String? in
-      board.entries[id].map { line(id, $0, columns: columns, paint) }
+      tracker.entries[id].map { line(id, $0, columns: columns, paint) }
     }
     if running.count > room {
       lines.append("     and \(running.count - room) more running".fitted(to: columns - 1))
     }
-    lines.append(summary(of: board).fitted(to: columns - 1))
+    lines.append(summary(of: tracker).fitted(to: columns - 1))
     return lines
   }
 
-  /// `  12 debian.iso            [=====>     ]  45%  1.2 MiB/s    2m05s`; on a narrow terminal the bar goes first.
-  static func line(_ id: JobID, _ entry: JobBoard.Entry, columns: Int, _ paint: Paint) -> String {
+  /// `  12 debian.iso            [=====>     ]  45%  1.2 MiB/s    2m05s`. A narrow terminal has no bar.
+  static func line(_ id: JobID, _ entry: JobTracker.Entry, columns: Int, _ paint: Paint) -> String {
     // A line that fills the last column would wrap on some terminals.
     let width = columns - 1
     let percent = HumanNumbers.percent(done: entry.bytesDone, total: entry.bytesTotal)
@@ -39,7 +39,7 @@ enum ProgressLine {
     return "\(label)\(name) \(bar)\(numbers)"
   }
 
-  /// `[====>     ]`, exactly `width` columns; blank while nobody knows how far it is.
+  /// `[====>     ]`, exactly `width` columns; dashes while the percentage is unknown.
   static func bar(_ percent: Int?, width: Int) -> String {
     guard width > 2 else { return String(repeating: " ", count: max(0, width)) }
     let inner = width - 2
@@ -51,15 +51,15 @@ enum ProgressLine {
   }
 
   /// `2 running, 5 queued, 3 completed; 45% of 1.2 GiB, 3.1 MiB/s, 2m05s left`
-  static func summary(of board: JobBoard) -> String {
-    var text = counts(of: board)
-    let (done, total) = board.bytes
+  static func summary(of tracker: JobTracker) -> String {
+    var text = counts(of: tracker)
+    let (done, total) = tracker.bytes
     if let total, let percent = HumanNumbers.percent(done: done, total: total) {
       text += "; \(percent)% of \(HumanNumbers.size(total))"
     } else {
       text += "; \(HumanNumbers.size(done))"
     }
-    let rate = board.bytesPerSecond
+    let rate = tracker.bytesPerSecond
     if rate > 0 { text += ", \(HumanNumbers.rate(rate))" }
     let eta = HumanNumbers.eta(done: done, total: total, rate: rate)
     if rate > 0, eta != "-" { text += ", \(eta) left" }
@@ -67,9 +67,21 @@ enum ProgressLine {
   }
 
   /// `2 running, 5 queued, 3 completed`
-  static func counts(of board: JobBoard) -> String {
+  static func counts(of tracker: JobTracker) -> String { counts(tracker.counts) }
+
+  /// The same for sums.
+  static func summary(of sums: WatchSums) -> String {
+    var text = counts(sums.counts)
+    if let done = sums.bytesDone, let total = sums.bytesTotal, total > 0 {
+      text += "; \(HumanNumbers.size(done)) of \(HumanNumbers.size(total)) known"
+    }
+    if sums.bytesPerSecond > 0 { text += ", \(HumanNumbers.rate(sums.bytesPerSecond))" }
+    return text
+  }
+
+  static func counts(_ counts: StateCounts) -> String {
     let states: [JobState] = [.running, .queued, .retrying, .paused, .completed, .failed, .cancelled]
-    return states.filter { board.counts[$0] > 0 }.map { "\(board.counts[$0]) \($0.rawValue)" }
+    return states.filter { counts[$0] > 0 }.map { "\(counts[$0]) \($0.rawValue)" }
       .joined(separator: ", ")
   }
 }

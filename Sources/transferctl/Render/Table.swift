@@ -1,6 +1,6 @@
 import TransferAPI
 
-/// Columns of text that line up. Widths only grow, so rows may be printed page by page.
+/// Aligned columns of text. Widths only grow, so rows may be printed page by page.
 struct Table {
   enum Alignment { case left, right }
 
@@ -12,7 +12,7 @@ struct Table {
   private let columns: [Column]
   private var widths: [Int]
   private var hasHeader = false
-  /// Cut the last cell so that no line is wider.
+  /// The largest width of a line; the last cell is shortened to it. `nil` never shortens a cell.
   private let maximum: Int?
 
   init(_ columns: [Column], maximum: Int? = nil) {
@@ -21,8 +21,8 @@ struct Table {
     widths = columns.map(\.title.columns)
   }
 
-  /// The lines for `rows`, the header before the first ones. Cells are made printable; `style` colours the padded
-  /// cell of (row, column).
+  /// The lines for `rows`; the first call adds the header. Cells are made printable. `style` colours the padded cell
+  /// of (row, column).
   mutating func lines(
     _ rows: [[String]], _ paint: Paint = Paint(isOn: false),
     style: (Int, Int, String) -> String = { $2 }

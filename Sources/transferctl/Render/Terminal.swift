@@ -1,10 +1,10 @@
 import FoundationEssentials
 import Glibc
 
-/// What is known of the terminal behind a descriptor.
+/// The terminal of a descriptor, if it is one.
 struct Terminal: Sendable {
   let descriptor: Int32
-  /// A terminal whose cursor can be moved.
+  /// Whether it is a terminal whose cursor can be moved.
   let isInteractive: Bool
   let allowsColor: Bool
 
@@ -19,7 +19,7 @@ struct Terminal: Sendable {
     allowsColor = isInteractive && (environment["NO_COLOR"] ?? "").isEmpty
   }
 
-  /// Asked anew at each drawing, so that a changed window needs no signal.
+  /// The current size, read at each drawing, so that no signal for a changed window is needed. 80×24 if unknown.
   var size: (columns: Int, rows: Int) {
     var window = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else { return (80, 24) }

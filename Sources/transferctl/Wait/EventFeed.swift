@@ -1,27 +1,23 @@
 import FoundationEssentials
 import TransferAPI
 
-/// What the daemon's event stream tells.
-enum FeedItem: Equatable, Sendable {
-  case event(Event)
-  case progress(Progress)
-}
-
-/// Follows the event stream of one daemon across its restarts, without a gap: `synchronize` first learns the
-/// newest event's number and then reads what it needs, and the stream begins after that number.
+/// Follows the event stream of one daemon across its restarts and misses no event: `synchronize` first reads the
+/// newest event's number and then the jobs, and the stream begins after that number.
 struct EventFeed: Sendable {
   let connection: Connection
-  /// Only events of these; `nil` or a long list means the daemon sends all.
+  /// Only events of these jobs; with `nil` or a long list the daemon sends all events.
   var jobs: [JobID]?
   var batch: String?
   var progress = false
-  /// Tells people that the connection is lost.
+  /// Sums and failures instead of each event.
+  var sums = false
+  /// Prints that the connection was lost.
   var say: @Sendable (String) -> Void = { Notice.say($0) }
 
   /// - Parameters:
-  ///   - synchronize: called with each (new) connection; answers the number to stream from, `nil` to end.
-  ///   - handle: answers whether to go on.
-  /// - Throws: what the daemon refuses, and `CommandFailure` when it stays away for 30 s.
+  ///   - synchronize: called after each connect; returns the number to stream from, or `nil` to end.
+  ///   - handle: returns whether to continue.
+  /// - Throws: the daemon's `Problem`, and `CommandFailure` if the daemon does not return within 30 s.
   nonisolated(nonsending) func follow(
     from client: ControlClient, synchronize: (ControlClient) async throws -> Int64?,
     handle: (FeedItem, ControlClient) async throws -> Bool
@@ -35,12 +31,12 @@ struct EventFeed: Sendable {
       } catch let problem as Problem where problem.code == .unavailable {
       }
       try Task.checkCancellation()
-      say("lost transferd; connecting again")
+      say("lost the connection to transferd; connecting again")
       client = try await connection.reopen(client.socket)
     }
   }
 
-  /// - Returns: whether the daemon ended the stream, not the reader.
+  /// - Returns: `true` if the daemon ended the stream, `false` if `handle` did.
   nonisolated(nonsending) private func stream(
     _ client: ControlClient, since: Int64, handle: (FeedItem, ControlClient) async throws -> Bool
   ) async throws -> Bool {
@@ -62,18 +58,20 @@ struct EventFeed: Sendable {
     if let jobs, jobs.count <= JobQuery.idsPerRequest {
       items.append(("jobs", jobs.map(\.description).joined(separator: ",")))
     }
-    // Of very many jobs only their ends are of interest.
+    // With very many jobs only final events are streamed.
     if let jobs, jobs.count > JobQuery.idsPerRequest { items.append(("final", "true")) }
     if let batch { items.append(("batch", batch)) }
+    if sums { items.append(("sums", "true")) }
     if progress { items.append(("progress", "true")) }
     return ControlClient.path("/v1/events", items)
   }
 
-  /// `nil` for events of a kind that is not known.
+  /// `nil` for an unknown kind of event.
   static func item(_ event: ServerSentEvent) throws -> FeedItem? {
     let data = Data(event.data.utf8)
     switch event.name {
     case "progress": return .progress(try ControlClient.decode(from: data))
+    case "sums": return .sums(try ControlClient.decode(from: data))
     case "message": return nil
     default:
       guard Event.Kind(rawValue: event.name) != nil else { return nil }

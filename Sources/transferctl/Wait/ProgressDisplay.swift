@@ -1,10 +1,10 @@
 import Synchronization
 import TransferAPI
 
-/// Shows a board on standard error: bars that move on a terminal, else a plain line now and then.
+/// Shows a tracker's progress on standard error: bars on a terminal, else a plain line at intervals.
 final class ProgressDisplay: Sendable {
   private struct State {
-    /// Lines of bars that are on the screen, to be drawn over.
+    /// The lines on the screen, which the next ones overwrite.
     var drawn: [String] = []
     var lastLine: ContinuousClock.Instant
     var lastSummary = ""
@@ -31,31 +31,50 @@ final class ProgressDisplay: Sendable {
 
   var isInteractive: Bool { terminal.isInteractive }
 
-  /// To be called at most 4 times a second.
-  func tick(_ board: JobBoard) {
-    guard !board.isSettled else { return }
-    if terminal.isInteractive { return draw(board) }
-    let summary = ProgressLine.summary(of: board)
+  /// Updates the display. Call it at most 4 times a second.
+  func tick(_ tracker: JobTracker) {
+    guard !tracker.isSettled else { return }
+    let size = terminal.size
+    show(ProgressLine.summary(of: tracker)) {
+      ProgressLine.lines(of: tracker, columns: size.columns, rows: size.rows, paint)
+    }
+  }
+
+  /// The same for sums, which have one line.
+  func tick(_ sums: JobSums) {
+    guard sums.hasBegun, !sums.latest.isSettled else { return }
+    let summary = ProgressLine.summary(of: sums.latest)
+    show(summary) { [summary.fitted(to: terminal.size.columns - 1)] }  // checked: a terminal has columns
+  }
+
+  /// - Parameter lines: what to draw on a terminal.
+  private func show(_ summary: String, lines: () -> [String]) {
+    if terminal.isInteractive { return draw(lines()) }
     let isDue = state.withLock { state in
       guard ContinuousClock.now - state.lastLine >= interval else { return false }
       state.lastLine = .now
-      // A paused job may be waited for all night: say it once.
+      // A wait for a paused job may last all night: do not repeat the same line.
       defer { state.lastSummary = summary }
       return state.lastSummary != summary
     }
     if isDue { write(summary.printable + "\n") }
   }
 
-  /// A job came to its end. On a terminal the failed ones are told at the end, below the bars.
-  func announce(_ id: JobID, _ entry: JobBoard.Entry, _ board: JobBoard) {
+  /// Prints that a job has ended. On a terminal, failures are printed at the end, below the bars.
+  func announce(_ id: JobID, _ entry: JobTracker.Entry, _ tracker: JobTracker) {
     guard !terminal.isInteractive else { return }
     if entry.state != .completed { state.withLock { _ = $0.announced.insert(id) } }
-    write(JobBoard.words(id, entry).printable + "\n")
+    write(JobTracker.words(id, entry).printable + "\n")
+  }
+
+  /// Prints how a job has ended. On a terminal it is printed at the end, below the bars.
+  func announce(_ words: String) {
+    if !terminal.isInteractive { write(words.printable + "\n") }
   }
 
   func hasAnnounced(_ id: JobID) -> Bool { state.withLock { $0.announced.contains(id) } }
 
-  /// Takes the bars away.
+  /// Removes the bars.
   func clear() {
     let erase = state.withLock { state in
       defer { state.drawn = [] }
@@ -64,9 +83,7 @@ final class ProgressDisplay: Sendable {
     if !erase.isEmpty { write(erase) }
   }
 
-  private func draw(_ board: JobBoard) {
-    let size = terminal.size
-    let lines = ProgressLine.lines(of: board, columns: size.columns, rows: size.rows, paint)
+  private func draw(_ lines: [String]) {
     let erase: String? = state.withLock { state in
       guard state.drawn != lines else { return nil }
       defer { state.drawn = lines }
@@ -75,6 +92,6 @@ final class ProgressDisplay: Sendable {
     if let erase { write(erase + lines.map { $0 + "\n" }.joined()) }
   }
 
-  /// Up to the first line drawn, and everything below it away. ECMA-48: CPL, ED
+  /// The sequences that move to the first of `lines` and erase everything below. ECMA-48: CPL, ED
   private static func erase(_ lines: Int) -> String { lines > 0 ? "\u{1b}[\(lines)F\u{1b}[J" : "" }
 }

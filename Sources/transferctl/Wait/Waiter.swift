@@ -1,45 +1,43 @@
 import TransferAPI
 
-/// Which jobs are waited for. Jobs that join a batch, or the daemon, in the meantime are waited for too.
-enum WaitTarget: Equatable, Sendable {
-  case ids([JobID])
-  case batch(String)
-  case all
-}
-
-/// Waits until jobs have ended, and shows how they go on.
+/// Waits until jobs have ended, and shows their progress.
 actor Waiter {
   private let target: WaitTarget
   private let connection: Connection
   private let display: ProgressDisplay
-  private var board = JobBoard()
+  private var tracker = JobTracker()
   private var hasSeen = false
-  /// The history from which on everything about the jobs is told: nothing has to be asked for.
+  /// Set while only sums are followed.
+  private var sums: JobSums?
+  /// The number of the newest event before the jobs were added; `nil` if the daemon must be asked for their states.
   private var beginning: Int64?
-  /// Whether jobs that had ended before the waiting began are told of.
-  private let tellsEnded: Bool
-  /// Of more jobs than these only the failed ones are told one by one, and their names are not asked for: a question a
-  /// job would cost too much.
+  /// Whether to print jobs that ended before the wait began.
+  private let announcesEnded: Bool
+  /// With more jobs than this, only failed ones are printed, and names are not requested: a request per job would cost
+  /// too much.
   static let describedJobs = 100
-  /// A larger file has a line of its own on the screen for long enough to be worth the question for its name.
+  /// A batch that grows beyond this is followed by its sums.
+  static let trackedJobs = 1000
+  /// A larger file is shown long enough to request its name.
   private static let describedBytes: Int64 = 1 << 20
 
-  /// - Parameter beginning: the newest event's number before the jobs, all of them new, were added: the events since then
-  ///   say all there is to know of them.
-  /// - Parameter tellsEnded: for jobs that were just added.
+  /// - Parameters:
+  ///   - beginning: the number of the newest event before the jobs were added, if all of them are new: the events since
+  ///     then describe them completely.
+  ///   - announcesEnded: whether to print jobs that ended before the wait began, as for jobs that were just added.
   init(
-    _ target: WaitTarget, connection: Connection, beginning: Int64? = nil, tellsEnded: Bool = false,
+    _ target: WaitTarget, connection: Connection, beginning: Int64? = nil, announcesEnded: Bool = false,
     display: ProgressDisplay = .standardError()
   ) {
     self.target = target
     self.connection = connection
     self.beginning = beginning
-    self.tellsEnded = tellsEnded
+    self.announcesEnded = announcesEnded
     self.display = display
   }
 
-  /// - Returns: `done` if every job completed, `failed` if one did not (said on standard error), `timedOut`.
-  /// - Throws: `CommandFailure` for unknown ids and batches, and for a daemon that stays away.
+  /// - Returns: `done` if every job completed, `failed` if one did not (printed on standard error), or `timedOut`.
+  /// - Throws: `CommandFailure` for unknown ids and batches, and if the daemon does not return.
   func run(from client: ControlClient, timeout: Duration? = nil) async throws -> ExitStatus {
     try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
       group.addTask { try await self.follow(from: client) }
@@ -71,24 +69,96 @@ actor Waiter {
     }
   }
 
-  private func tick() { display.tick(board) }
+  private func tick() {
+    if let sums { display.tick(sums) } else { display.tick(tracker) }
+  }
+
+  /// Whether so many jobs were added meanwhile that only their sums should be kept.
+  private var isTooLarge: Bool { target.idCount == nil && tracker.entries.count > Self.trackedJobs }
+
+  /// Follows sums and failures: takes no memory for each job.
+  private func followSums(from client: ControlClient) async throws -> ExitStatus {
+    sums = JobSums()
+    var feed = EventFeed(connection: connection, sums: true)
+    feed.say = { [display] words in
+      display.clear()
+      Notice.say(words)
+    }
+    if case .batch(let name) = target { feed.batch = name }
+    var since: Int64?
+    var last = client
+    try await feed.follow(from: client) { client in
+      last = client
+      if let since { return since }
+      since = try await client.stats().lastEvent
+      return since
+    } handle: { item, client in
+      last = client
+      switch item {
+      case .progress: return true
+      case .event(let event):
+        since = max(since ?? 0, event.seq)
+        if let words = self.takeFailure(event) { self.display.announce(words) }
+        return true
+      case .sums(let sums):
+        self.sums?.read(sums)
+        return !sums.isSettled
+      }
+    }
+    display.clear()
+    try await finishSums(last)
+    return sums?.hasFailed ?? false ? .failed : .done
+  }
+
+  private func takeFailure(_ event: Event) -> String? {
+    sums?.take(event, isOfAll: target == .all, isPrinted: !display.isInteractive)
+  }
+
+  /// Prints the failures that were not printed yet, and the sums.
+  private func finishSums(_ client: ControlClient) async throws {
+    guard let sums else { return }
+    var query = JobQuery()
+    if case .batch(let name) = target { query.batch = name }
+    var states: [JobState] = [.failed, .cancelled].filter { sums.latest.counts[$0] > 0 }
+    if sums.latest.failedActions > 0 { states.append(.completed) }
+    for state in states {
+      query.state = state
+      var splitter = LineSplitter()
+      try await client.jobLines(query) { chunk in
+        for line in splitter.push(chunk) {
+          let job: Job = try JobLine().read(line) ?? ControlClient.decode(from: line)
+          guard state != .completed || job.action?.state == .failed, !sums.hasAnnounced(job.id) else { continue }
+          Notice.say(JobTracker.words(of: job))
+        }
+      }
+    }
+    Notice.say("\(HumanNumbers.jobs(sums.latest.counts.total)): \(ProgressLine.counts(sums.latest.counts))")
+  }
 
   private func finish(_ status: ExitStatus) {
     display.clear()
+    if let sums {
+      guard status == .timedOut else { return }
+      let unfinished = sums.latest.counts.unfinished
+      return Notice.say("timed out with \(HumanNumbers.jobs(unfinished)) unfinished; the jobs continue")
+    }
     switch status {
     case .timedOut:
-      Notice.say("timed out with \(HumanNumbers.jobs(board.unfinished)) unfinished; the jobs go on")
+      Notice.say("timed out with \(HumanNumbers.jobs(tracker.unfinished)) unfinished; the jobs continue")
     default:
-      for failure in board.failures + board.unmoved where !display.hasAnnounced(failure.id) {
+      for failure in tracker.failures + tracker.unmoved where !display.hasAnnounced(failure.id) {
         Notice.say(failure.words)
       }
-      if board.entries.count > Self.describedJobs {
-        Notice.say("\(HumanNumbers.jobs(board.entries.count)): \(ProgressLine.counts(of: board))")
+      if tracker.entries.count > Self.describedJobs {
+        Notice.say("\(HumanNumbers.jobs(tracker.entries.count)): \(ProgressLine.counts(of: tracker))")
       }
     }
   }
 
   private func follow(from client: ControlClient) async throws -> ExitStatus {
+    if target.idCount == nil, try await target.count(client) > Self.describedJobs {
+      return try await followSums(from: client)
+    }
     var feed = EventFeed(connection: connection, progress: true)
     feed.say = { [display] words in
       display.clear()
@@ -104,78 +174,87 @@ actor Waiter {
       let since = try await client.stats().lastEvent
       let isFirst = !self.hasSeen
       try await self.readAll(client)
-      if isFirst, self.tellsEnded { self.announceEnded() }
-      return self.board.isSettled ? nil : since
+      if isFirst, self.announcesEnded { self.announceEnded() }
+      return self.tracker.isSettled ? nil : since
     } handle: { item, client in
-      try await self.take(item, client)
+      let continues = try await self.take(item, client)
+      return continues && !self.isTooLarge
     }
-    return board.failures.isEmpty ? .done : .failed
+    if isTooLarge {
+      // The sums do not show that a job was removed.
+      let hasLost = tracker.entries.values.contains { $0.state == nil }
+      tracker = JobTracker()
+      let end = try await followSums(from: client)
+      return hasLost ? .failed : end
+    }
+    return tracker.failures.isEmpty ? .done : .failed
   }
 
-  /// Jobs that were added a moment ago and have ended already: nobody has been told of them.
+  /// Prints jobs that have already ended although they were just added.
   private func announceEnded() {
-    guard board.entries.count <= Self.describedJobs else { return }
-    for (id, entry) in board.entries.sorted(by: { $0.key < $1.key }) where entry.state != nil && entry.isSettled {
-      display.announce(id, entry, board)
+    guard tracker.entries.count <= Self.describedJobs else { return }
+    for (id, entry) in tracker.entries.sorted(by: { $0.key < $1.key }) where entry.state != nil && entry.isSettled {
+      display.announce(id, entry, tracker)
     }
   }
 
-  /// New jobs in great number: they were queued when their history began. Only with the first connection.
+  /// Starts with many new jobs without a request: their events begin after `beginning`. Only for the first connection.
   private func beginNew() -> Int64? {
     guard case .ids(let ids) = target, ids.count > Self.describedJobs, !hasSeen, let since = beginning else {
       beginning = nil
       return nil
     }
-    for id in ids { board.begin(id) }
+    for id in ids { tracker.begin(id) }
     hasSeen = true
     return since
   }
 
-  /// - Returns: whether to go on.
+  /// - Returns: whether to continue.
   private func take(_ item: FeedItem, _ client: ControlClient) async throws -> Bool {
     switch item {
     case .progress(let progress):
-      board.apply(progress)
+      tracker.apply(progress)
       if display.isInteractive, progress.bytesTotal ?? 0 > Self.describedBytes,
-        board.entries[progress.job]?.name == ""
+        tracker.entries[progress.job]?.name == ""
       {
-        for job in try await client.jobs(JobQuery(ids: [progress.job])) { board.read(job) }
+        for job in try await client.jobs(JobQuery(ids: [progress.job])) { tracker.read(job) }
       }
       return true
+    case .sums: return true
     case .event(let event):
       guard isAwaited(event.job) else { return true }
-      let isNew = board.entries[event.job] == nil
+      let isNew = tracker.entries[event.job] == nil
       if isNew, event.kind == .changed || event.kind == .removed { return true }
-      if event.kind == .changed, board.entries[event.job]?.action?.state == .pending {
-        for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
-        if let entry = board.entries[event.job], entry.isSettled { display.announce(event.job, entry, board) }
+      if event.kind == .changed, tracker.entries[event.job]?.action?.state == .pending {
+        for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) }
+        if let entry = tracker.entries[event.job], entry.isSettled { display.announce(event.job, entry, tracker) }
       }
-      let state = board.apply(event)
-      if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) } }
-      if state == .completed, board.entries.count <= Self.describedJobs {
-        // What ended quickly told no size and perhaps no name before.
-        for job in try await client.jobs(JobQuery(ids: [event.job])) { board.read(job) }
+      let state = tracker.apply(event)
+      if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) } }
+      if state == .completed, tracker.entries.count <= Self.describedJobs {
+        // A job that ended quickly has sent no size and perhaps no name.
+        for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) }
       }
-      if let state, state.isFinal, state != .completed || board.entries.count <= Self.describedJobs,
-        let entry = board.entries[event.job], entry.isSettled
+      if let state, state.isFinal, state != .completed || tracker.entries.count <= Self.describedJobs,
+        let entry = tracker.entries[event.job], entry.isSettled
       {
-        display.announce(event.job, entry, board)
+        display.announce(event.job, entry, tracker)
       }
-      guard board.isSettled else { return true }
-      // Of new jobs all is told, but for one that failed and was retried: its new beginning is no end.
-      if beginning != nil, board.failures.isEmpty { return false }
-      // The stream tells the past again from where it began, so this may not be the end: ask.
+      guard tracker.isSettled else { return true }
+      // The events describe new jobs completely, except that a retry of a failed job is not visible as such: ask then.
+      if beginning != nil, tracker.failures.isEmpty { return false }
+      // The stream repeats past events from its start, so this may not be the end: read the jobs again.
       try await readAll(client)
-      return !board.isSettled
+      return !tracker.isSettled
     }
   }
 
   private func isAwaited(_ id: JobID) -> Bool {
-    if case .ids = target { return board.entries[id] != nil }
+    if case .ids = target { return tracker.entries[id] != nil }
     return true
   }
 
-  /// - Throws: `CommandFailure` for what does not exist, when asked for the first time. Later it was removed.
+  /// - Throws: `CommandFailure` for missing jobs at the first call; jobs that are missing later were removed.
   private func readAll(_ client: ControlClient) async throws {
     var query = JobQuery()
     switch target {
@@ -185,11 +264,11 @@ actor Waiter {
       query.batch = name
     case .all: break
     }
-    var missing = Set(board.entries.keys)
+    var missing = Set(tracker.entries.keys)
     if case .ids(let ids) = target { missing.formUnion(ids) }
     try await client.pages(query) { jobs in
       for job in jobs {
-        board.read(job)
+        tracker.read(job)
         missing.remove(job.id)
       }
     }
@@ -197,7 +276,7 @@ actor Waiter {
       for id in missing.sorted() { Notice.say("no job \(id)") }
       throw CommandFailure(.notFound)
     }
-    for id in missing { board.remove(id) }
+    for id in missing { tracker.remove(id) }
     hasSeen = true
   }
 }

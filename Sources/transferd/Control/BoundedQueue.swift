@@ -1,16 +1,16 @@
 import NIOCore
 import Synchronization
 
-/// What one task hands to another: up to a limit the first goes on while the second is busy, so that small pieces become
-/// groups, and so that a client which sends all of its request before it reads an answer, as many do, is not waited for.
-/// One end appends, the other takes.
+/// A queue from one task to another. The first may run ahead up to a limit, so that small pieces become groups. One task
+/// appends, the other takes.
 final class BoundedQueue<Element: Sendable>: Sendable {
   private struct State {
     var elements = CircularBuffer<Element>()
     var weight = 0
+    var limit: Int
     var isFinished = false
     var isAbandoned = false
-    /// At most one of the two waits: one for room, the other for an element.
+    /// At most one of the two tasks waits: one for room, the other for an element.
     var waiter: CheckedContinuation<Void, Never>?
 
     mutating func takeWaiter() -> CheckedContinuation<Void, Never>? {
@@ -19,18 +19,23 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     }
   }
 
-  private let state = Mutex(State())
-  private let limit: Int
+  private let state: Mutex<State>
   private let weight: @Sendable (Element) -> Int
+  private let extend: @Sendable () -> Int
 
-  /// - Parameter limit: the weight of what waits, beyond which whoever appends waits, too.
-  init(limit: Int, weight: @escaping @Sendable (Element) -> Int) {
-    self.limit = limit
+  /// - Parameters:
+  ///   - limit: the weight in the queue beyond which `append` waits.
+  ///   - extend: asked when the limit is reached: by how much it grows, 0 for not at all.
+  init(
+    limit: Int, weight: @escaping @Sendable (Element) -> Int, extend: @escaping @Sendable () -> Int = { 0 }
+  ) {
+    state = Mutex(State(limit: limit))
     self.weight = weight
+    self.extend = extend
   }
 
   /// Returns when there is room for more.
-  /// - Throws: `CancellationError` where nobody takes any more.
+  /// - Throws: `CancellationError` if the queue was abandoned.
   func append(_ elements: some Collection<Element> & Sendable) async throws {
     let weight = elements.reduce(0) { $0 + self.weight($1) }
     let waiter = state.withLock { state in
@@ -42,15 +47,20 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     while true {
       let isFull = try state.withLock { state in
         guard !state.isAbandoned else { throw CancellationError() }
-        return state.weight > limit
+        return state.weight > state.limit
       }
       guard isFull else { return }
-      await wait { $0.weight > self.limit && !$0.isAbandoned }
+      let more = extend()
+      if more > 0 {
+        state.withLock { $0.limit += more }
+      } else {
+        await wait { $0.weight > $0.limit && !$0.isAbandoned }
+      }
     }
   }
 
-  /// What is there, in its order, when there is something; empty when all has been taken and no more comes, or where it was
-  /// abandoned.
+  /// The elements that are there, in their order, as soon as there is one. Empty when all were taken and no more will come, or if
+  /// the queue was abandoned.
   func next(upTo count: Int) async -> [Element] {
     while true {
       let (taken, waiter, isFinished) = state.withLock { state in
@@ -67,7 +77,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     }
   }
 
-  /// No more comes.
+  /// No more elements will be appended.
   func finish() {
     state.withLock { state in
       state.isFinished = true
@@ -75,10 +85,11 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     }?.resume()
   }
 
-  /// Nobody wants any more of it, whatever waits.
+  /// No more elements will be taken: what is in the queue is dropped, and `append` throws.
   func abandon() {
     state.withLock { state in
       state.isAbandoned = true
+      state.elements.removeAll()
       return state.takeWaiter()
     }?.resume()
   }

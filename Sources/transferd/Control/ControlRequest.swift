@@ -1,7 +1,7 @@
 import FoundationEssentials
-import Hummingbird
+import HTTPServer
 import NIOCore
-import NIOFoundationCompat
+import NIOHTTP1
 import Store
 import TransferAPI
 
@@ -9,12 +9,10 @@ import TransferAPI
 struct ControlRequest: Sendable {
   let request: Request
   let parameter: String
-  /// Who is at the other end, by the kernel's word.
+  /// The user at the other end, as the kernel reports it.
   let caller: Caller
-  /// The connection to it.
-  let channel: any Channel
 
-  /// A body that is one value.
+  /// The most bytes of a body that is one value.
   static let maximumBodyBytes = 4 << 20
 
   func jobID() throws(Problem) -> JobID {
@@ -22,18 +20,20 @@ struct ControlRequest: Sendable {
     return id
   }
 
-  /// Whose jobs the request reaches: all that the caller may reach, or, with `owner=UID`, those of one user.
+  /// The jobs that the request reaches: all that the caller may reach, or, with `owner=UID`, those of one user.
   func scope() throws(Problem) -> Scope {
     guard let uid: UInt32 = try integer("owner", in: 0...UInt32.max) else { return caller.scope }
     guard caller.scope.includes(uid) else { throw Problem(.notFound, "no jobs of the user \(uid)") }
     return .owner(uid)
   }
 
-  func query(_ name: String) -> String? {
-    request.uri.queryParameters[name[...]].map(String.init)
-  }
+  /// A parameter of the query; `nil` if it is not given.
+  func query(_ name: String) -> String? { request.target[parameter: name] }
 
-  /// `nil` where it is not given.
+  /// A field of the request; `nil` if it is not given.
+  func header(_ name: String) -> String? { request.headers.first(name: name) }
+
+  /// A number of the query; `nil` if it is not given.
   func integer<Number: FixedWidthInteger>(_ name: String, in range: ClosedRange<Number>) throws(Problem) -> Number? {
     guard let text = query(name) else { return nil }
     guard let number = Number(text), range.contains(number) else {
@@ -70,56 +70,26 @@ struct ControlRequest: Sendable {
     return state
   }
 
+  /// The body, which is one JSON value.
   func body<Value: Decodable>(_ type: Value.Type) async throws -> Value {
-    let buffer: ByteBuffer
-    do {
-      buffer = try await request.body.collect(upTo: Self.maximumBodyBytes)
-    } catch is NIOTooManyBytesError {
-      throw Problem(.tooLarge, "the body is larger than \(Self.maximumBodyBytes) bytes")
-    } catch {
-      throw Problem(.invalid, "the body breaks HTTP or was cut off")
-    }
-    guard buffer.readableBytes > 0 else { throw Problem(.invalid, "the body is empty; it must be a JSON object") }
-    do {
-      return try WireCoding.decoder().decode(type, from: Data(buffer: buffer))
-    } catch {
-      throw Problem(.invalid, WireCoding.explain(error))
+    let body = try await collected(upTo: Self.maximumBodyBytes)
+    guard body.bytes.readableBytes > 0 else { throw Problem(.invalid, "the body is empty; it must be a JSON object") }
+    return try withExtendedLifetime(body.reservation) {
+      do {
+        return try WireCoding.decoder().decode(type, from: Data(body.bytes.readableBytesView))
+      } catch {
+        throw Problem(.invalid, WireCoding.explain(error))
+      }
     }
   }
-}
 
-/// Answers in the API's forms.
-enum Reply {
-  /// Streams are written in pieces of about this size: a client that does not read holds one of them in memory.
-  static let pieceBytes = 1 << 16
-
-  static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]) throws
-    -> Response
-  {
-    var headers = headers
-    headers[.contentType] = "application/json"
-    return Response(
-      status: status, headers: headers, body: .init(byteBuffer: ByteBuffer(data: try line(value))))
-  }
-
-  static func problem(_ problem: Problem) -> Response {
-    let data = (try? line(problem)) ?? Data()
-    return Response(
-      status: .init(code: problem.status), headers: [.contentType: "application/problem+json"],
-      body: .init(byteBuffer: ByteBuffer(data: data)))
-  }
-
-  static func text(_ text: String, type: String = "text/plain; charset=utf-8", status: HTTPResponse.Status = .ok)
-    -> Response
-  {
-    Response(
-      status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(string: text)))
-  }
-
-  /// A value and a newline.
-  static func line(_ value: some Encodable) throws -> Data {
-    var data = try WireCoding.encoder().encode(value)
-    data.append(UInt8(ascii: "\n"))
-    return data
+  /// All of the body.
+  /// - Throws: `Problem` if it is larger than the limit, is cut off, is too slow, or finds no memory.
+  func collected(upTo limit: Int) async throws -> RequestBody.Collected {
+    do {
+      return try await request.body.collect(upTo: limit)
+    } catch let error as RequestError {
+      throw Problem(error)
+    }
   }
 }

@@ -2,57 +2,58 @@ import FoundationEssentials
 import Glibc
 import Yams
 
-/// What a YAML file sets, key by key. What stands there and is no setting is an error: a misspelt key must not look set.
+/// The settings in a YAML file. Unknown keys are errors, so that a misspelt key is not silently ignored.
 struct ConfigurationFile: Equatable, Sendable {
-  /// The section that all settings are in.
+  /// The top-level key that contains all settings.
   static let section = "transferd"
 
   enum Value: Equatable, Sendable {
     case scalar(String)
     case list([String])
-    /// The key with nothing behind it.
+    /// The key has no value.
     case nothing
   }
 
   struct Entry: Equatable, Sendable {
     let key: ConfigurationKey
     let value: Value
-    /// From 1.
+    /// The line number; the first line is 1.
     let line: Int
   }
 
   let path: String
-  /// In the order of the file.
+  /// The settings, in the order of the file.
   private(set) var entries: [Entry] = []
 
-  /// - Throws: `DaemonConfiguration.Invalid` for a file that cannot be read, is no YAML, or has a key that is not known.
+  /// Reads the file.
+  /// - Throws: `DaemonConfiguration.Invalid` if the file cannot be read, is not YAML or has an unknown key.
   init(path: String) throws(DaemonConfiguration.Invalid) {
     self.path = path
     let root = try Self.root(path)
-    // A file whose lines are all comments sets nothing.
+    // A file with only comments has no settings.
     guard let root, !Self.isNothing(root) else { return }
-    guard let mapping = root.mapping else { throw fault("it must begin with \(Self.section):", at: root) }
+    guard let mapping = root.mapping else { throw fault("the top-level key \(Self.section): is missing", at: root) }
     for (name, value) in mapping {
       guard name.string == Self.section else {
         throw fault(
-          "there is no key \(Self.shown(name)) at the top; the settings stand below \(Self.section):", at: name)
+          "unknown key \(Self.shown(name)) at the top level; put the settings below \(Self.section):", at: name)
       }
       try readSection("", value)
     }
   }
 
-  /// For what is wrong with an entry.
+  /// An error for an entry of this file.
   func fault(_ words: String, line: Int?) -> DaemonConfiguration.Invalid {
     let place = line.map { ", line \($0)" } ?? ""
     return DaemonConfiguration.Invalid(description: "cannot use the configuration \(path)\(place): \(words)")
   }
 
-  /// - Parameter section: what the names of its keys begin with: `""`, or the section's name and a point.
+  /// - Parameter section: the prefix of the keys in the section: `""`, or the section's name and a dot.
   private mutating func readSection(_ section: String, _ node: Node) throws(DaemonConfiguration.Invalid) {
     if Self.isNothing(node) { return }
     let title = (section.isEmpty ? Self.section : String(section.dropLast())) + ":"
     guard let mapping = node.mapping else {
-      throw fault("the keys of \(title) are missing; each stands on a line of its own", at: node)
+      throw fault("\(title) has no keys; put each key on a line of its own", at: node)
     }
     for (name, value) in mapping {
       let key = section + (name.string ?? "")
@@ -63,7 +64,7 @@ struct ConfigurationFile: Equatable, Sendable {
         try readSection(key + ".", value)
       } else {
         let known = ConfigurationKey.names(in: section).joined(separator: ", ")
-        throw fault("there is no key \(Self.shown(name)) below \(title); the keys are \(known)", at: name)
+        throw fault("unknown key \(Self.shown(name)) below \(title); the keys are \(known)", at: name)
       }
     }
   }
@@ -83,13 +84,13 @@ struct ConfigurationFile: Equatable, Sendable {
   }
 
   private static func root(_ path: String) throws(DaemonConfiguration.Invalid) -> Node? {
-    var reason = access(path, R_OK) == 0 ? "it is not a file that can be read" : String(cString: strerror(errno))
+    var reason = access(path, R_OK) == 0 ? "it is not a readable file" : String(cString: strerror(errno))
     do {
       let text = try Data(contentsOf: URL(filePath: path))
       reason = "it is not YAML"
       return try Parser(yaml: text).singleRoot()
     } catch let error as YamlError {
-      // Yams draws the place over several lines.
+      // Yams describes the position in several lines.
       reason += ": \(error.description.replacing("\n", with: " "))"
     } catch {}
     throw DaemonConfiguration.Invalid(description: "cannot read the configuration \(path): \(reason)")

@@ -2,22 +2,23 @@ import Glibc
 import Logging
 import TransferAPI
 import TransferEngine
+import WireValues
 
-/// A setting of the daemon: what it is called in the file and the environment, what it takes, what it changes.
+/// A setting of the daemon: its name, its allowed values and the property that it changes.
 ///
-/// `all` is the one table of them. packaging/transferd.yaml says the same for people.
+/// `all` lists every setting. packaging/transferd.yaml documents them for users.
 struct ConfigurationKey: Sendable {
-  /// Below `transferd:`; sections within are written with a point: `section.key`.
+  /// The key below `transferd:` in the file. A key in a section is written `section.key`.
   let name: String
-  /// For people, after "must be".
+  /// Describes the allowed values in error messages, after "must be".
   let allowed: String
-  /// Takes several words, not one value.
+  /// Whether the value is a list.
   var isList = false
-  private let take: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
+  private let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
 
   static let all: [ConfigurationKey] = [
-    number("maxActive", DaemonConfiguration.activeRange) { $0.limits.admission.maxActive = $1 },
-    number("maxPerOrigin", DaemonConfiguration.activeRange) { $0.limits.admission.maxPerOrigin = $1 },
+    number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
+    number("maxPerOrigin", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxPerOrigin = $1 },
     number("maxAttempts", 1...10_000) { $0.limits.maxAttempts = $1 },
     duration("connectTimeout") { $0.limits.timeouts.connect = $1 },
     duration("stallTimeout") { $0.limits.timeouts.stall = $1 },
@@ -31,7 +32,7 @@ struct ConfigurationKey: Sendable {
     word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
     path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
     file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
-    word("ftpSecurity", RemoteAccess.FTPWord.allCases) { $0.remote.ftpSecurity = $1.security },
+    word("ftpSecurity", RemoteAccess.FTPLevel.allCases) { $0.remote.ftpSecurity = $1.security },
     command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
     command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
     duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
@@ -40,7 +41,7 @@ struct ConfigurationKey: Sendable {
 
   static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }
 
-  /// The names in a section (`""`: the outermost), those of the sections within it included.
+  /// The names of the keys and subsections in a section; `""` is the top section.
   static func names(in section: String) -> [String] {
     var names: [String] = []
     for key in all where key.name.hasPrefix(section) {
@@ -50,7 +51,7 @@ struct ConfigurationKey: Sendable {
     return names
   }
 
-  /// `TRANSFERD_MAX_ACTIVE` for `maxActive`.
+  /// The environment variable of this setting: `TRANSFERD_MAX_ACTIVE` for `maxActive`.
   var variable: String {
     var result = "TRANSFERD_"
     for character in name {
@@ -60,11 +61,12 @@ struct ConfigurationKey: Sendable {
     return result
   }
 
-  /// - Throws: what is wrong with the value, for people.
+  /// Sets the property to a value.
+  /// - Throws: an error that describes the wrong value.
   func apply(
     _ value: ConfigurationFile.Value, to configuration: inout DaemonConfiguration
   ) throws(DaemonConfiguration.Invalid) {
-    guard !take(value, &configuration) else { return }
+    guard !assign(value, &configuration) else { return }
     let given =
       switch value {
       case .scalar(let text): "is \"\(text)\"; it"
@@ -74,7 +76,7 @@ struct ConfigurationKey: Sendable {
     throw DaemonConfiguration.Invalid(description: "\(name) \(given) must be \(allowed)")
   }
 
-  // MARK: What keys take
+  // MARK: Value types
 
   private typealias Change<Value> = @Sendable (inout DaemonConfiguration, Value) -> Void
 
@@ -97,14 +99,14 @@ struct ConfigurationKey: Sendable {
   }
 
   private static func file(_ name: String, _ change: @escaping Change<String>) -> ConfigurationKey {
-    scalar(name, "the absolute path of a file that can be read", change) { path in
-      path.hasPrefix("/") && access(path, R_OK) == 0 ? path : nil
+    scalar(name, "the absolute path of a readable file", change) { path in
+      path.isAbsolutePath && access(path, R_OK) == 0 ? path : nil
     }
   }
 
-  /// Of a file that need not be there yet.
+  /// The path of a file that may not exist yet.
   private static func path(_ name: String, _ change: @escaping Change<String>) -> ConfigurationKey {
-    scalar(name, "the absolute path of a file", change) { $0.hasPrefix("/") ? $0 : nil }
+    scalar(name, "the absolute path of a file", change) { $0.isAbsolutePath ? $0 : nil }
   }
 
   private static func text(
@@ -113,13 +115,13 @@ struct ConfigurationKey: Sendable {
     scalar(name, allowed, change) { $0.isEmpty ? nil : $0 }
   }
 
-  /// They need not exist yet.
+  /// A list of directories, which may not exist yet.
   private static func directories(_ name: String, _ change: @escaping Change<[String]>) -> ConfigurationKey {
     let allowed = "a list of absolute paths of directories, without . and .."
     return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
       guard case .list(let paths) = value else { return false }
       let areUsable = paths.allSatisfy { path in
-        path.hasPrefix("/") && !path.split(separator: "/").contains { $0 == "." || $0 == ".." }
+        path.isAbsolutePath && !path.componentsOfPath.contains { $0 == "." || $0 == ".." }
       }
       guard areUsable else { return false }
       change(&configuration, paths)
@@ -127,11 +129,11 @@ struct ConfigurationKey: Sendable {
     }
   }
 
-  /// Words, not a shell's language.
+  /// A program with its arguments. No shell interprets the words.
   private static func command(_ name: String, _ change: @escaping Change<Command>) -> ConfigurationKey {
     let allowed = "a list of words, the first of them a program's absolute path"
     return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
-      guard case .list(let words) = value, words.first?.hasPrefix("/") ?? false else { return false }
+      guard case .list(let words) = value, words.first?.isAbsolutePath ?? false else { return false }
       change(&configuration, Command(arguments: words))
       return true
     }

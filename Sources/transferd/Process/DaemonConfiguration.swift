@@ -1,28 +1,28 @@
-import Configuration
 import Logging
 import TransferAPI
 import TransferEngine
 
-/// What the daemon is told: a YAML file < the environment (`TRANSFERD_…`) < the command line. Read again at SIGHUP.
+/// The daemon's settings. The command line overrides the environment (`TRANSFERD_…`), which overrides the YAML file.
+/// They are read again at SIGHUP.
 struct DaemonConfiguration: Equatable, Sendable {
   var limits = Scheduler.Limits()
   var logLevel = Logger.Level.notice
-  /// How long the history of ended jobs is kept; 0: for ever.
+  /// Days after which ended jobs are deleted from the history; 0 keeps them for ever.
   var historyDays = 90
   /// A PEM bundle instead of the system's roots.
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
-  /// Which of the URLs that servers name are followed; `nil`: it depends on the job's owner.
+  /// Which redirects are followed. `nil`: it depends on the job's owner.
   var redirects: RedirectPolicy?
-  /// Variables of the daemon's environment that the commands which it starts get beside the standard ones.
+  /// Names of environment variables that hooks and other commands inherit besides the standard ones.
   var passEnvironment: [String] = []
-  /// What members of that group may name.
+  /// The directories that members of `socketGroup` may read and write.
   var memberRoots = MemberRoots()
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 
-  /// What stands on the command line.
+  /// Options of the command line; `nil` where an option is missing.
   struct Flags: Equatable, Sendable {
     var configurationFile: String?
     var maxActive: Int?
@@ -30,18 +30,18 @@ struct DaemonConfiguration: Equatable, Sendable {
     var logLevel: Logger.Level?
   }
 
-  /// What cannot be used, for people: where it stands, which key, what is allowed.
+  /// A setting that cannot be used. The description names its place, its key and the values that are allowed.
   struct Invalid: Error, Equatable, CustomStringConvertible {
     let description: String
   }
 
   static let activeRange = 1...10_000
 
-  /// Every value is checked, also one that another wins over: `ConfigurationKey.all` says which there are.
-  /// - Throws: for a file that cannot be read, a key that is not known, a value of the wrong kind or out of range.
+  /// Reads and checks the settings listed in `ConfigurationKey.all`. Overridden values are checked, too.
+  /// - Throws: when the file cannot be read, a key is unknown, or a value has the wrong kind or is out of range.
   static func load(
     _ flags: Flags, environment: [String: String]
-  ) async throws(Invalid) -> DaemonConfiguration {
+  ) throws(Invalid) -> DaemonConfiguration {
     var result = DaemonConfiguration()
     if let path = flags.configurationFile {
       let file = try ConfigurationFile(path: path)
@@ -54,17 +54,17 @@ struct DaemonConfiguration: Equatable, Sendable {
       }
     }
     try result.adopt(environment)
-    if let maxActive = flags.maxActive { result.limits.admission.maxActive = maxActive }
-    if let maxPerOrigin = flags.maxPerOrigin { result.limits.admission.maxPerOrigin = maxPerOrigin }
+    if let maxActive = flags.maxActive { result.limits.queue.admission.maxActive = maxActive }
+    if let maxPerOrigin = flags.maxPerOrigin { result.limits.queue.admission.maxPerOrigin = maxPerOrigin }
     if let level = flags.logLevel { result.logLevel = level }
     return result
   }
 
   private mutating func adopt(_ environment: [String: String]) throws(Invalid) {
-    let reader = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment))
-      .scoped(to: "transferd")
     for key in ConfigurationKey.all {
-      guard let value = Self.value(of: key, in: reader) else { continue }
+      // Shells and unit files unset a variable by making it empty.
+      guard let text = environment[key.variable], !text.isEmpty else { continue }
+      let value: ConfigurationFile.Value = key.isList ? .list(Self.words(text)) : .scalar(text)
       do {
         try key.apply(value, to: &self)
       } catch {
@@ -73,10 +73,11 @@ struct DaemonConfiguration: Equatable, Sendable {
     }
   }
 
-  /// An empty variable is how shells and unit files unset one. The words of a list are parted by commas.
-  private static func value(of key: ConfigurationKey, in reader: ConfigReader) -> ConfigurationFile.Value? {
-    let name = ConfigKey(key.name)
-    guard let text = reader.string(forKey: name), !text.isEmpty else { return nil }
-    return key.isList ? .list(reader.stringArray(forKey: name) ?? []) : .scalar(text)
+  /// The words of a list: separated by commas, without the white space around them.
+  private static func words(_ text: String) -> [String] {
+    text.split(separator: ",", omittingEmptySubsequences: false).map { word in
+      guard let end = word.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+      return String(word.prefix(through: end).drop { $0.isWhitespace })
+    }
   }
 }

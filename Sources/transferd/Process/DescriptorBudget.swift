@@ -1,46 +1,46 @@
 import Glibc
 
-/// How the descriptors that the system allows (RLIMIT_NOFILE, getrlimit(2)) are shared out, so that they never run out:
-/// a daemon without any can neither answer nor store, and libdispatch ends a process that finds none while it is busy.
-/// Pure, but for ``raised()``.
+/// Divides the file descriptors that the system allows (RLIMIT_NOFILE, getrlimit(2)), so that they never run out. Without
+/// free descriptors the daemon can neither respond nor store, and libdispatch aborts the process. Pure, except for
+/// ``raised()``.
 struct DescriptorBudget: Equatable, Sendable {
-  /// Clients of the control socket at once. Further ones wait in the socket's queue.
+  /// Maximum number of concurrent clients of the control socket. Further clients wait in the socket's backlog.
   let clients: Int
-  /// Connections kept open for the next transfer.
+  /// Maximum number of idle connections that are kept for later transfers.
   let idleConnections: Int
-  /// Files that may be verified and named at once, beside the transfers.
+  /// Maximum number of files that are verified and renamed concurrently, in addition to the transfers.
   let finishing: Int
-  /// Transfers at once.
+  /// Maximum number of concurrent transfers.
   let transfers: Int
-  /// What all of this is made from.
+  /// The limit that is divided.
   let limit: Int
 
-  /// Clients have at most this part: jobs need theirs.
-  private static let shareOfClients = 4
-  /// The store and its readers, the lock, signals, standard streams, a hook's pipes, a look-up of a name.
-  private static let own = 40
-  /// Each core has an event loop: an epoll, an eventfd and a timerfd.
+  /// Clients may use one descriptor in this many; the others are for jobs.
+  private static let clientShare = 4
+  /// For the store and its readers, the lock, signals, standard streams, a hook's pipes and name resolution.
+  private static let reserved = 40
+  /// Each core has an event loop with an epoll, an eventfd and a timerfd descriptor.
   private static let perCore = 3
-  /// A transfer has a socket, a directory and a file; FTP has a second socket, an upload in parts several.
+  /// A transfer uses a socket, a directory and a file. FTP uses a second socket, a multipart upload several sockets.
   private static let perTransfer = 8
-  /// A file that gets its name, and its directory.
+  /// A file that is being renamed, and its directory.
   private static let perFinishing = 2
 
   /// - Parameters:
-  ///   - limit: descriptors the process may have.
-  ///   - cores: cores it may run on.
+  ///   - limit: the number of descriptors the process may have.
+  ///   - cores: the number of cores it may run on.
   init(limit: Int, cores: Int) {
     self.limit = limit
-    clients = max(8, limit / Self.shareOfClients)
-    var rest = max(0, limit - clients - Self.own - Self.perCore * cores)
-    idleConnections = min(64, max(1, rest / 8))
-    rest = max(0, rest - idleConnections)
-    finishing = min(256, max(1, rest / 8))
-    rest = max(0, rest - Self.perFinishing * finishing)
-    transfers = max(1, rest / Self.perTransfer)
+    clients = max(8, limit / Self.clientShare)
+    var remaining = max(0, limit - clients - Self.reserved - Self.perCore * cores)
+    idleConnections = min(64, max(1, remaining / 8))
+    remaining = max(0, remaining - idleConnections)
+    finishing = min(256, max(1, remaining / 8))
+    remaining = max(0, remaining - Self.perFinishing * finishing)
+    transfers = max(1, remaining / Self.perTransfer)
   }
 
-  /// Raises the soft limit to the hard one, 65,536 at most, and shares that out.
+  /// Raises the soft limit to the hard limit, at most 65,536, and divides it.
   static func raised() -> DescriptorBudget {
     var limit = rlimit()
     let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -52,19 +52,19 @@ struct DescriptorBudget: Equatable, Sendable {
     return DescriptorBudget(limit: Int(limit.rlim_cur), cores: cores)
   }
 
-  /// What may be done of what is wished.
-  func bounding(_ wish: Scheduler.Limits) -> Scheduler.Limits {
-    var limits = wish
-    limits.admission.maxActive = min(wish.admission.maxActive, transfers)
-    limits.maximumFinishing = min(wish.maximumFinishing, finishing)
+  /// Reduces the configured limits to what the descriptors allow.
+  func bounding(_ configured: Scheduler.Limits) -> Scheduler.Limits {
+    var limits = configured
+    limits.queue.admission.maxActive = min(configured.queue.admission.maxActive, transfers)
+    limits.queue.maximumFinishing = min(configured.queue.maximumFinishing, finishing)
     return limits
   }
 
-  /// For people: that fewer transfers run than they asked for, why, and what to do. `nil`: they get what they asked for.
-  func shortage(for wish: Scheduler.Limits) -> String? {
-    guard wish.admission.maxActive > transfers else { return nil }
+  /// A warning that fewer transfers run than configured, with the reason and a remedy; `nil` if the descriptors are enough.
+  func shortage(for configured: Scheduler.Limits) -> String? {
+    guard configured.queue.admission.maxActive > transfers else { return nil }
     return """
-      maxActive is \(wish.admission.maxActive), but \(limit) descriptors are enough for \
+      maxActive is \(configured.queue.admission.maxActive), but \(limit) descriptors are enough for \
       \(transfers == 1 ? "1 transfer" : "\(transfers) transfers") at once: raise the hard limit \
       (ulimit -Hn, LimitNOFILE=) or lower maxActive
       """

@@ -1,30 +1,31 @@
 import Glibc
 import TransferEngine
 
-/// SSH keys and known hosts in the home directory that the service had before HOME became a directory of its own. They are kept
-/// in use; new hosts are written to the present home. Nothing else in the former home is read: other users may have been able
-/// to write there.
+/// SSH keys and known hosts in the service's former home directory, from releases before HOME was a separate directory. The
+/// daemon still uses them, but adds new hosts in the current home. It reads nothing else in the former home, because other
+/// users may have had write access there.
 struct FormerHome: Equatable, Sendable {
-  /// The directories where they may be.
+  /// The directories that may contain these files.
   let directories: [String]
   let home: String
 
   /// - Parameters:
-  ///   - home: the present one, as HOME says.
-  ///   - state: the state directory, which was the service's home by its unit.
-  ///   - userHome: what the user database says.
+  ///   - home: the current home directory, from HOME.
+  ///   - state: the state directory, which the former unit file set as the service's home.
+  ///   - userHome: the home directory in the user database.
   init(home: String, state: String, userHome: String?, environment: [String: String]) {
     self.home = home
-    // systemd names the directories it made for the unit. A user who sets HOME elsewhere means that one alone.
+    // STATE_DIRECTORY lists the directories that systemd created for the unit. If HOME is not one of
+    // them, the user chose it, and the home in the user database is not read.
     let isFromUnit = environment["STATE_DIRECTORY"]?.split(separator: ":").contains { $0 == home } ?? false
     var directories = [state]
     if isFromUnit, let userHome, userHome != state { directories.append(userHome) }
     self.directories = directories.filter { $0 != home }
   }
 
-  /// Adds what is there and nothing replaces.
-  /// - Parameter isReadable: asks the file system.
-  /// - Returns: the files that are used.
+  /// Adds the former files that exist and that neither the configuration nor the current home replaces.
+  /// - Parameter isReadable: whether a file exists and can be read.
+  /// - Returns: the files that were added.
   func adopt(
     into ssh: inout SSHConfiguration, isReadable: (String) -> Bool = { access($0, R_OK) == 0 }
   ) -> [String] {

@@ -1,13 +1,14 @@
 import Glibc
+import WireValues
 
-/// Tells systemd how the daemon is (sd_notify(3)). Without `$NOTIFY_SOCKET` every call does nothing.
+/// Sends the daemon's state to systemd (sd_notify(3)). Without `$NOTIFY_SOCKET` it does nothing.
 struct ServiceNotifier: Sendable {
   private let path: String?
-  /// Half of systemd's watchdog interval; `nil`: no watchdog.
+  /// Half of systemd's watchdog interval; `nil` without a watchdog.
   let watchdogInterval: Duration?
 
   init(environment: [String: String]) {
-    path = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+    path = environment["NOTIFY_SOCKET"].flatMap { $0.isAbsolutePath || $0.hasPrefix("@") ? $0 : nil }
     let isForUs = environment["WATCHDOG_PID"].map { $0 == "\(getpid())" } ?? true
     watchdogInterval =
       isForUs ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds(max(1000, $0 / 2)) } : nil
@@ -27,7 +28,7 @@ struct ServiceNotifier: Sendable {
     guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
     withUnsafeMutableBytes(of: &address.sun_path) { buffer in
       buffer.copyBytes(from: bytes)
-      // An abstract socket's name begins with NUL where systemd writes "@".
+      // The name of an abstract socket begins with NUL; systemd writes "@" instead.
       if bytes[0] == UInt8(ascii: "@") { buffer[0] = 0 }
     }
     let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)

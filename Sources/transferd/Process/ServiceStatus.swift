@@ -3,7 +3,7 @@ import Threads
 import TransferAPI
 import TransferEngine
 
-/// What systemd is told while the daemon runs: the watchdog's sign of life, and one line of status.
+/// Reports to systemd while the daemon runs: watchdog keep-alives and a status line.
 struct ServiceStatus: Sendable {
   let notifier: ServiceNotifier
   let session: Session
@@ -20,7 +20,7 @@ struct ServiceStatus: Sendable {
     }
   }
 
-  /// The sign is given from beyond the transfer loop: a loop that hangs gives none.
+  /// Each keep-alive makes a round trip through the transfer loop, so a loop that hangs causes a watchdog timeout.
   private func watchdog(_ interval: Duration) async {
     while !Task.isCancelled {
       await session.ping()
@@ -35,7 +35,7 @@ struct ServiceStatus: Sendable {
       if let counts = try? await store.counts(in: .everything) {
         notifier.send("STATUS=\(counts.running) running, \(counts.queued + counts.retrying) waiting")
       }
-      // Not more than one line a second, however fast jobs go by.
+      // At most one status line per second.
       try? await Task.pause(for: .seconds(1))
     }
   }

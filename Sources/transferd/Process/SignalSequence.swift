@@ -2,13 +2,14 @@ import Glibc
 import Synchronization
 import Threads
 
-/// Signals as a sequence of their numbers, in place of what they do by default. A thread waits for them (sigwait(3)): none is
-/// lost between two looks, no other thread is interrupted, and nothing runs while there are none.
+/// An asynchronous sequence of signal numbers, which replaces the default actions of the signals. A thread waits for them
+/// with sigwait(3), so no signal is lost, no other thread is interrupted, and the thread sleeps while there are none.
 final class SignalSequence: Sendable {
   private let listener = Mutex<AsyncStream<Int32>.Continuation?>(nil)
 
-  /// To be made before any thread is started: each inherits that it does not get these signals. Until somebody listens they
-  /// do what they do by default. Programs that are started must be given an empty mask.
+  /// Blocks the signals and starts the waiting thread. Call this before any other thread starts, because threads inherit
+  /// the signal mask. Until ``listen()`` is called, the signals have their default actions. Child processes must be started
+  /// with an empty signal mask.
   init(_ signals: [Int32]) {
     var set = sigset_t()
     sigemptyset(&set)
@@ -18,7 +19,7 @@ final class SignalSequence: Sendable {
     startThread("signals") { self.wait(waited) }
   }
 
-  /// From now on. Called once.
+  /// The signals from now on. Call it only once.
   func listen() -> AsyncStream<Int32> {
     let (stream, continuation) = AsyncStream<Int32>.makeStream()
     listener.withLock { $0 = continuation }

@@ -1,7 +1,8 @@
 import Glibc
+import TransferAPI
 
-/// The lock by which one daemon has a state directory. Held as long as the value lives; the kernel lets go of it with the
-/// process, however that ends (flock(2)).
+/// A lock that gives one daemon exclusive use of a state directory. It is held for the life of the object; the kernel releases
+/// it when the process ends, even after a crash (flock(2)).
 final class SingleInstance: Sendable {
   private let descriptor: Int32
 
@@ -9,9 +10,10 @@ final class SingleInstance: Sendable {
     let description: String
   }
 
-  /// - Throws: `Taken`, saying who has it.
+  /// Takes the lock.
+  /// - Throws: `Taken` with the other daemon's process id.
   init(directory: String) throws {
-    let path = directory + "/transferd.lock"
+    let path = directory + "/" + LockFileText.fileName
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
       throw Taken(description: "cannot open \(path): \(String(cString: strerror(errno)))")
@@ -22,18 +24,22 @@ final class SingleInstance: Sendable {
       throw Taken(
         description: "cannot use \(directory): another transferd\(holder.map { " (pid \($0))" } ?? "") is using it")
     }
-    let text = "\(getpid())\n"
+    tell(nil)
+  }
+
+  /// Tells programs that wait for this daemon's socket what it is doing.
+  func tell(_ status: String?) {
+    let text = LockFileText(processID: getpid(), status: status).description
     ftruncate(descriptor, 0)
     _ = text.withCString { pwrite(descriptor, $0, text.utf8.count, 0) }
   }
 
   deinit { close(descriptor) }
 
-  private static func read(_ descriptor: Int32) -> String? {
-    var buffer = [UInt8](repeating: 0, count: 16)
+  private static func read(_ descriptor: Int32) -> Int32? {
+    var buffer = [UInt8](repeating: 0, count: LockFileText.maximumBytes)
     let count = pread(descriptor, &buffer, buffer.count, 0)
     guard count > 0 else { return nil }
-    let digits = String(decoding: buffer[..<count].filter { (48...57).contains($0) }, as: UTF8.self)
-    return digits.isEmpty ? nil : digits
+    return LockFileText(String(decoding: buffer[..<count], as: UTF8.self))?.processID
   }
 }

@@ -2,30 +2,13 @@ import FoundationEssentials
 import Glibc
 import Logging
 
-/// Standard error without C's buffers, so that nothing is lost when the process ends.
-enum StandardError {
-  static func write(_ text: String) {
-    var text = text
-    text.withUTF8 { bytes in
-      LogFile.current.withLock { $0 }?.willWrite(bytes.count)
-      var bytes = UnsafeRawBufferPointer(bytes)
-      while !bytes.isEmpty {
-        let count = Glibc.write(2, bytes.baseAddress, bytes.count)
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return }
-        bytes = .init(rebasing: bytes[count...])
-      }
-    }
-  }
-}
-
-/// One line a message on standard error: with a time for people, with a priority for the journal (sd-daemon(3)).
+/// Writes log messages to standard error, one line each: with the time, or for the journal with a priority (sd-daemon(3)).
 struct StandardErrorLog: LogHandler {
   var logLevel: Logger.Level = .info
   var metadata: Logger.Metadata = [:]
   private let isJournal: Bool
 
-  /// - Parameter isJournal: systemd reads the lines (`$JOURNAL_STREAM` is set) and adds the time itself.
+  /// - Parameter isJournal: whether systemd reads the lines (`$JOURNAL_STREAM` is set); it adds the time itself.
   init(isJournal: Bool) { self.isJournal = isJournal }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -43,7 +26,7 @@ struct StandardErrorLog: LogHandler {
 
   private static func quoted(_ text: String) -> String { text.contains(" ") ? "\"\(text)\"" : text }
 
-  /// What servers and users send may carry control characters; a log line is one line.
+  /// Escapes control characters, which text from servers and users may contain, so that each message is one line.
   private static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return text }
     var result = ""
@@ -57,7 +40,7 @@ struct StandardErrorLog: LogHandler {
     return result
   }
 
-  /// syslog(3)
+  /// The priority as in syslog(3).
   private static func priority(_ level: Logger.Level) -> Int {
     switch level {
     case .critical: 2

@@ -9,11 +9,11 @@ import TransferAPI
 struct Transferd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "transferd",
-    abstract: "Keeps downloads and uploads going, across kills and reboots.",
+    abstract: "Runs downloads and uploads, and resumes them after crashes and reboots.",
     discussion: "Runs in the foreground. Controlled by transferctl, or by curl --unix-socket.",
     version: Version.current)
 
-  @Option(name: .customLong("state-dir"), help: "Where the jobs are kept.")
+  @Option(name: .customLong("state-dir"), help: "The directory where jobs are stored.")
   var stateDirectory: String?
 
   @Option(help: "The control socket.")
@@ -22,10 +22,10 @@ struct Transferd: ParsableCommand {
   @Option(help: "A YAML file; see packaging/transferd.yaml.")
   var config: String?
 
-  @Option(help: "Transfers at once.")
+  @Option(help: "Maximum number of concurrent transfers.")
   var maxActive: Int?
 
-  @Option(help: "Transfers at once with one origin.")
+  @Option(help: "Maximum number of concurrent transfers with one origin.")
   var maxPerOrigin: Int?
 
   @Option(help: "trace, debug, info, notice, warning or error.")
@@ -43,14 +43,14 @@ struct Transferd: ParsableCommand {
   }
 
   func run() throws {
-    // Before any thread: each inherits who gets the signals.
+    // Before any other thread starts, because threads inherit the signal mask.
     let signals = SignalSequence([SIGTERM, SIGINT, SIGHUP])
     let daemon = DaemonProcess(
       flags: .init(
         configurationFile: config, maxActive: maxActive, maxPerOrigin: maxPerOrigin,
         logLevel: logLevel.flatMap(Logger.Level.init(rawValue:))),
       socket: socket, stateDirectory: stateDirectory, signals: signals)
-    TaskThreads.install(count: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    GlobalExecutor.install(count: sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     Task {
       do {
         try await daemon.run()
@@ -59,7 +59,7 @@ struct Transferd: ParsableCommand {
         Glibc.exit(1)
       }
     }
-    // The daemon ends the process; the first thread has nothing more to do.
+    // The daemon ends the process; the main thread has nothing else to do.
     while true { pause() }
   }
 }

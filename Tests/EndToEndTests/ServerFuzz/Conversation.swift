@@ -2,22 +2,22 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// One job and a server that answers it at random; the seed decides each answer.
+/// One job and a server with random responses. The seed determines each response.
 protocol Conversation: Sendable {
-  /// What to add: a line of `POST /v1/jobs:batch`.
+  /// The job to add: a line of `POST /v1/jobs:batch`.
   func job(in directory: String) throws -> [String: Any]
-  /// What is wrong with a completed job; `nil` for nothing.
+  /// The fault of a completed job; `nil` if there is none.
   func fault(ofCompletedJobIn directory: String) throws -> String?
-  /// What the server did, for the report of a finding.
+  /// The server's actions, for the report of a finding.
   var answers: [String] { get }
 }
 
-/// A file that a server can be said to have offered: the first bytes of a version.
+/// Content that the server has offered: the first bytes of a version.
 struct Offer: Sendable {
   let version: Payload
   let length: Int64
 
-  /// Whether the file holds exactly this.
+  /// Whether the file has exactly this content.
   func matches(_ path: String) throws -> Bool {
     guard let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64, size == length,
       length <= version.size
@@ -26,13 +26,13 @@ struct Offer: Sendable {
   }
 }
 
-/// The state of one conversation: its random numbers, what was offered, what was said.
+/// The state of one conversation: its random numbers, the offers and the log.
 final class Dialogue: Sendable {
   struct State: Sendable {
     var random: ConversationRandom
     var offers: [Offer] = []
     var answers: [String] = []
-    /// The server said what nobody can check: the outcome proves nothing.
+    /// Whether the server has sent something that cannot be verified: then the result proves nothing.
     var hasLied = false
     var count = 0
   }
@@ -41,7 +41,7 @@ final class Dialogue: Sendable {
 
   init(seed: UInt64) { state = Mutex(State(random: ConversationRandom(seed: seed))) }
 
-  /// What is wrong with the files of a completed download: there must be one, and it must have been offered.
+  /// The fault of a completed download's files: there must be one file, with offered content.
   func fault(ofFilesIn directory: String, mustBe wanted: Payload?) throws -> String? {
     let names = try FileManager.default.contentsOfDirectory(atPath: directory)
     guard names.count == 1, let name = names.first, !name.hasPrefix(".") else {
@@ -65,7 +65,7 @@ extension Dialogue.State {
     if length >= 0, length <= version.size { offers.append(Offer(version: version, length: length)) }
   }
 
-  /// A number as hostile servers write them; some are right.
+  /// A number from a hostile server; some are right.
   mutating func hostileNumber(near sizes: [Int64]) -> String {
     let near = random.one(of: sizes + [0])
     return switch random.number(0...19) {
@@ -97,7 +97,7 @@ extension Dialogue.State {
     ])
   }
 
-  /// Bytes that mean nothing.
+  /// Random bytes.
   mutating func garbage(_ range: ClosedRange<Int>) -> Data {
     let count = random.number(range)
     return Data(

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A download by FTP: replies that are wrong, absurd or cut, and transfers that end early.
+/// A download by FTP with wrong, absurd or truncated replies and transfers that end early.
 final class FTPConversation: Conversation {
   private let dialogue: Dialogue
   private let server: ScriptedFTP
@@ -66,7 +66,7 @@ final class FTPConversation: Conversation {
     let closing = state.random.one(of: [
       "226 done\r\n", "226 done\r\n", "426 aborted\r\n", "551 oops\r\n", "", "999\r\n", "226",
     ])
-    // Where no size is known, 226 makes the file whole.
+    // If no size is known, 226 completes the file.
     state.offer(file, bytes)
     if let said = Int64(said) { state.offer(file, said) }
     return .transfer(opening: Data(opening.utf8), bytes: bytes, closing: closing.isEmpty ? nil : Data(closing.utf8))

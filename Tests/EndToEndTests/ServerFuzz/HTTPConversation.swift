@@ -2,18 +2,18 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A download by HTTP. The bytes of a body are always those of a version at the place that the head names, so that what
-/// lies is the head, the framing or the connection: a completed file is then known to be right or wrong.
+/// A download by HTTP. The bytes of a body are always those of a version at the place that the head names. Only the
+/// head, the framing or the connection is wrong, so a completed file can be checked.
 final class HTTPConversation: Conversation {
   private let dialogue: Dialogue
   private let server: LoopbackServer
   private let plan: Plan
 
-  /// What stays the same for all requests.
+  /// The properties that are the same for all requests.
   private struct Plan: Sendable {
     let versions: [Payload]
     let validators: [HeaderList]
-    /// Answers from this one on come from the second version.
+    /// The number of the first response with the second version.
     let changesAt: Int?
     let hasChecksum: Bool
     let isNamedByResponse: Bool
@@ -65,7 +65,7 @@ final class HTTPConversation: Conversation {
 
   var answers: [String] { dialogue.state.withLock { $0.answers } }
 
-  // MARK: Answers
+  // MARK: Responses
 
   private static func answer(_ request: ServedRequest, _ plan: Plan, _ state: inout Dialogue.State) -> Script {
     state.count += 1

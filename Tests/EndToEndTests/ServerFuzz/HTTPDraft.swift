@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// One random answer to one request of a download.
+/// One random response to a request of a download.
 struct HTTPDraft {
   private let request: ServedRequest
   private let version: Payload
@@ -32,7 +32,7 @@ struct HTTPDraft {
     }
   }
 
-  /// The part that is asked for, or all; as a client may rely on.
+  /// A correct response with the requested range or the whole file.
   private mutating func honestRange(_ state: inout State) -> Range<Int64> {
     let condition = request.headers["If-Range"]
     let isSame = condition == nil || condition == headers["ETag"] || condition == headers["Last-Modified"]
@@ -74,7 +74,7 @@ struct HTTPDraft {
     switch state.random.number(0...3) {
     case 0...1:
       headers["Content-Length"] = "\(length)"
-      // An empty file is whole without a byte.
+      // An empty file is complete without a byte.
       if length == 0 { state.offer(version, 0) }
       return [.status(honestStatus, headers: headers), .bodyFrom(version, range.lowerBound..<end), ending]
     case 2:
@@ -82,14 +82,14 @@ struct HTTPDraft {
       summary += ", chunked"
       return [.status(honestStatus, headers: headers), .chunksFrom(version, range.lowerBound..<end), ending]
     default:
-      // Without any framing, the end of the connection is the end of the body.
+      // Without framing the connection's end is the body's end.
       state.offer(version, end)
       summary += ", unframed"
       return [.status(honestStatus, headers: headers), .bodyFrom(version, range.lowerBound..<end), .close]
     }
   }
 
-  /// A 206 whose numbers are anything.
+  /// A 206 with random numbers.
   private mutating func part(_ state: inout State) -> Script {
     let asked = request.range(of: version.size) ?? 0..<version.size
     let near = [asked.lowerBound, asked.upperBound - 1, version.size]
@@ -113,7 +113,7 @@ struct HTTPDraft {
     return [.status(206, headers: headers), .bodyFrom(version, body), .close]
   }
 
-  /// Lengths that contradict the body, or one another.
+  /// Lengths that contradict the body or each other.
   private mutating func lengths(_ state: inout State) -> Script {
     let range = honestRange(&state)
     let length = state.hostileNumber(near: [Int64(range.count), version.size])
@@ -150,7 +150,7 @@ struct HTTPDraft {
     let text = Data("not the file\n".utf8)
     state.offer(Payload(text), Int64(text.count))
     state.offer(Payload(text), 0)
-    // The bytes that are there already may be all.
+    // The existing bytes may be the complete file.
     state.offer(version, version.size)
     headers["Content-Length"] = "\(text.count)"
     return [.status(status, headers: headers), .body(text), .close]
@@ -170,7 +170,7 @@ struct HTTPDraft {
     return [.status(status, headers: headers), .keepAlive]
   }
 
-  /// A body under a content coding, whole or broken, or one that unfolds to far more.
+  /// A body with a content coding, complete or broken, or one that expands to far more bytes.
   private mutating func coded(_ state: inout State) -> Script {
     headers["Content-Range"] = nil
     let codings = ["gzip", "x-gzip", "br", "zstd", "deflate", "gzip, gzip", "compress", "identity", "GZIP"]
@@ -195,7 +195,7 @@ struct HTTPDraft {
         body = body.prefix(place)
       } else {
         body[body.startIndex + place] ^= 0x55
-        // Without a checksum nothing can tell; what comes out is what the server offered.
+        // Without a checksum the decoded bytes cannot be verified: they count as offered.
         if !coding.lowercased().hasSuffix("gzip") { state.hasLied = true }
       }
       summary += ", broken at \(place)"
@@ -206,7 +206,7 @@ struct HTTPDraft {
     return [.status(200, headers: headers), .body(body), .close]
   }
 
-  /// Without end: fields, interim answers, trailers, one line.
+  /// A response with endless fields, interim responses or trailers, or an endless line.
   private mutating func flood(_ state: inout State) -> Script {
     let ok = Data("HTTP/1.1 200 OK\r\n".utf8)
     let kind = state.random.number(0...5)

@@ -3,28 +3,29 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Servers that answer at random, and one question: does the daemon live, do its jobs end or wait for a stated reason, is no
-/// wrong file completed, does its memory stay small?
+/// Servers with random responses. The daemon must live, each job must end or wait for a stated reason, no wrong file may
+/// be completed, and the daemon's memory must stay small.
 ///
-/// The seed decides every answer. `make fuzzservers` asks 1,000 times with a new seed; the environment gives one back:
-/// `TRANSFERD_FUZZ_SEED`, `TRANSFERD_FUZZ_CONVERSATIONS` (how many), `TRANSFERD_FUZZ_FIRST` (the first one's number).
-@Suite("servers that answer at random", .serialized, .timeLimit(.minutes(60))) struct ServerFuzzTests {
+/// The seed determines every response. `make fuzzservers` runs 1,000 conversations with a new seed; environment variables
+/// repeat a run: `TRANSFERD_FUZZ_SEED`, `TRANSFERD_FUZZ_CONVERSATIONS` (the count), `TRANSFERD_FUZZ_FIRST` (the first
+/// one's number).
+@Suite("servers with random responses", .serialized, .timeLimit(.minutes(60))) struct ServerFuzzTests {
   private static let environment = ProcessInfo.processInfo.environment
 
   private static func number(_ name: String, or fallback: UInt64) -> UInt64 {
     environment[name].flatMap { UInt64($0) } ?? fallback
   }
 
-  /// Jobs that run at the same time.
+  /// The number of jobs that run at the same time.
   private static let width = 20
   private static let memoryLimit = 100 << 20
 
-  @Test("whatever a server answers, the daemon lives, and no wrong file is completed")
+  @Test("with any responses the daemon lives, and no wrong file is completed")
   func conversations() async throws {
     let seed = Self.number("TRANSFERD_FUZZ_SEED", or: 9)
     let first = Self.number("TRANSFERD_FUZZ_FIRST", or: 0)
     let count = Self.number("TRANSFERD_FUZZ_CONVERSATIONS", or: 40)
-    // The summary of a long run; an ordinary one prints nothing.
+    // Only a long run prints its summary.
     let isLong = Self.environment["TRANSFERD_FUZZ_SEED"] != nil
     let daemon = try await Daemon(
       "--max-active", "\(Self.width)", environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"])
@@ -50,7 +51,7 @@ import Testing
   }
 }
 
-/// Conversations that go on at the same time.
+/// Conversations that run at the same time.
 private struct Wave {
   private let seed: UInt64
   private let daemon: Daemon
@@ -78,8 +79,8 @@ private struct Wave {
     }
   }
 
-  /// Adds the jobs, waits until each has ended or waits for a stated reason, and looks at what came out.
-  /// - Returns: how often jobs ended in which way.
+  /// Adds the jobs, waits until each has ended or waits for a stated reason, and checks the results.
+  /// - Returns: the number of jobs for each outcome.
   func run() async throws -> [String: Int] {
     let ids = try await add()
     var jobs: [Int64: Daemon.StatusJob] = [:]
@@ -89,7 +90,7 @@ private struct Wave {
         return jobs.values.allSatisfy(Self.isSettled)
       }
     } catch {
-      // Each job that has not settled is reported below.
+      // Jobs that have not settled are reported below.
     }
     var outcomes: [String: Int] = [:]
     for (index, entry) in conversations.enumerated() {
@@ -122,7 +123,7 @@ private struct Wave {
     }
   }
 
-  /// Ended, or asked by its server to come back later than a test lasts.
+  /// Whether the job has ended, or waits longer than the test for its server's Retry-After.
   private static func isSettled(_ job: Daemon.StatusJob) -> Bool {
     switch job.state {
     case "completed", "failed", "cancelled": return true
@@ -163,7 +164,7 @@ private struct Wave {
 }
 
 extension Daemon {
-  /// The most memory that the daemon has had in use.
+  /// The daemon's peak memory.
   var peakBytes: Int {
     guard let pid, let text = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An upload by tus. As long as the server has not lied about what it holds, a completed job means that it holds all.
+/// An upload by tus. If the server has not lied about its bytes, a completed job means that it has all of them.
 final class TusConversation: Conversation {
   private let dialogue: Dialogue
   private let server: ScriptedTus
@@ -93,7 +93,7 @@ final class TusConversation: Conversation {
   }
 }
 
-/// An upload to S3, in one piece or in parts; its answers are XML, or are not.
+/// An upload to S3, in one piece or in parts. Responses may be invalid XML.
 final class S3Conversation: Conversation {
   private let dialogue: Dialogue
   private let server: ScriptedS3
@@ -166,12 +166,12 @@ final class S3Conversation: Conversation {
       state.hasLied = true
       return .response(200, text: String(document(&state).prefix(state.random.number(0...200))))
     case 7:
-      // Millions of elements in the few MiB of an answer that are kept.
+      // Millions of elements within the few MiB of a response that are read.
       state.hasLied = true
       return .response(
         200, text: "<ListPartsResult>" + String(repeating: "<a/>", count: 900_000) + "</ListPartsResult>")
     case 8:
-      state.hasLied = true  // a 200 for an object that is not kept
+      state.hasLied = true  // a 200 for an object that is not stored
       return [
         .raw(Data("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)), .endless(Data("5\r\n<a>b<\r\n".utf8)),
       ]

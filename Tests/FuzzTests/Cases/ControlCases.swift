@@ -1,14 +1,17 @@
 import FoundationEssentials
 import NIOCore
+import NIOEmbedded
+import NIOHTTP1
 
+@testable import HTTPServer
 @testable import TransferAPI
 @testable import transferctl
 @testable import transferd
 
 extension FuzzCase {
-  static let control = [jobLines, controlJSON, events, inputLines, quantities]
+  static let control = [jobLines, controlJSON, httpRequest, httpResponse, events, inputLines, quantities]
 
-  /// Lines of `POST /v1/jobs:batch`, in one piece and in small ones.
+  /// Lines of `POST /v1/jobs:batch`, in one piece and in small pieces.
   private static let jobLines = FuzzCase("job-lines") { bytes in
     let whole = intake(bytes, piece: bytes.count)
     let pieces = intake(bytes, piece: 7)
@@ -21,7 +24,8 @@ extension FuzzCase {
         let data = try WireCoding.encoder().encode(job)
         try require(try WireCoding.decoder().decode(NewJob.self, from: data) == job, "\(job) is read as another job")
       case (.failure(let problem), .failure(let same)):
-        try require(problem == same && !problem.detail.isEmpty, "a refusal without words")
+        try require(problem == same, "small pieces are refused for another reason")
+        try require(!problem.detail.isEmpty, "a refusal without words")
       default: throw BrokenProperty(description: "small pieces give another result")
       }
     }
@@ -40,7 +44,7 @@ extension FuzzCase {
     return lines
   }
 
-  /// One JSON value, read as everything that a client or a daemon may send.
+  /// One JSON value, decoded as each type that a client or a daemon may send.
   private static let controlJSON = FuzzCase("control-json") { bytes in
     let data = Data(bytes)
     try check(JobChange.self, data)
@@ -70,6 +74,79 @@ extension FuzzCase {
     }
     let again = try WireCoding.encoder().encode(WireCoding.decoder().decode(type, from: text))
     try require(again == text, "\(value) is read as another value")
+  }
+
+  /// Requests of a client on the control socket, in one piece and byte by byte.
+  private static let httpRequest = FuzzCase("http-request") { bytes in
+    let (whole, pieces) = (requests([bytes[...]]), requests(bytes.indices.map { bytes[$0...$0] }))
+    try require(whole.map(\.uri) == pieces.map(\.uri), "small pieces give other requests")
+    let limits = ServerLimits(connections: 8)
+    for (one, other) in zip(whole, pieces) {
+      let (head, same) = (RequestHead(one, limits), RequestHead(other, limits))
+      try require(head.error == same.error, "small pieces give another error")
+      try require(head.declaredBytes == same.declaredBytes, "small pieces give another length")
+      try require(head.error.map { !"\($0)".isEmpty } ?? true, "a refusal without words")
+      if head.error == nil { try require((head.declaredBytes ?? 0) >= 0, "a body of a negative length") }
+      let target = RequestTarget(one.uri)
+      try require(!target.path.isEmpty && !target.path.utf8.contains(UInt8(ascii: "?")), "\(one.uri) has no path")
+      try require(target.components.allSatisfy { !$0.isEmpty }, "an empty component in \(one.uri)")
+      _ = target[parameter: "limit"]
+    }
+  }
+
+  /// The heads that the server's decoder finds before its first error.
+  private static func requests(_ pieces: [ArraySlice<UInt8>]) -> [NIOHTTP1.HTTPRequestHead] {
+    let channel = EmbeddedChannel(handler: ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+    defer { _ = try? channel.finish() }
+    var heads: [NIOHTTP1.HTTPRequestHead] = []
+    for piece in pieces {
+      do {
+        try channel.writeInbound(ByteBuffer(bytes: piece))
+      } catch {
+        break
+      }
+      heads += collect(channel)
+    }
+    return heads + collect(channel)
+  }
+
+  private static func collect(_ channel: EmbeddedChannel) -> [NIOHTTP1.HTTPRequestHead] {
+    var heads: [NIOHTTP1.HTTPRequestHead] = []
+    while let part = try? channel.readInbound(as: HTTPServerRequestPart.self) {
+      if case .head(let head) = part { heads.append(head) }
+    }
+    return heads
+  }
+
+  /// A response of the daemon on the control socket, in one piece and byte by byte.
+  private static let httpResponse = FuzzCase("http-response") { bytes in
+    let (whole, pieces) = (response([bytes[...]]), response(bytes.indices.map { bytes[$0...$0] }))
+    try require(whole.failure == pieces.failure, "small pieces give another failure")
+    // What stands before an error in the same piece is discarded with it.
+    let isSame = whole.status == pieces.status && whole.body == pieces.body
+    try require(isSame || whole.failure != nil, "small pieces give another response")
+    try require(whole.status.map { (200...599).contains($0) } ?? true, "an interim response is final")
+    try require(whole.body.count <= bytes.count, "the body is longer than the response")
+    try require(whole.failure != nil || whole.status != nil, "a response without a status")
+  }
+
+  private static func response(_ pieces: [ArraySlice<UInt8>]) -> (status: Int?, body: Data, failure: String?) {
+    var parser = HTTPResponseParser()
+    var (status, body): (Int?, Data) = (nil, Data())
+    do {
+      for piece in pieces {
+        for element in try parser.push(piece) {
+          switch element {
+          case .status(let code): status = code
+          case .body(let bytes): body += bytes
+          }
+        }
+      }
+      try parser.finish()
+      return (status, body, nil)
+    } catch {
+      return (status, body, "\(error)")
+    }
   }
 
   /// An event stream, in one piece and byte by byte.

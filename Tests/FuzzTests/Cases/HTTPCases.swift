@@ -6,7 +6,7 @@ import HTTPTypes
 extension FuzzCase {
   static let http = [responseHead, trailers, contentRange, retryAfter, redirect, url]
 
-  /// Lines of heads, interim ones too, and all that is read from a final head whatever its status.
+  /// The lines of response heads, including interim ones, and everything that is parsed from a final head of any status.
   private static let responseHead = FuzzCase("response-head") { bytes in
     var input = Input(bytes)
     let limit = 2048
@@ -19,7 +19,7 @@ extension FuzzCase {
       case .interim(let head):
         interims += 1
         try require(interims <= 3, "more interim responses than the limit")
-        try require(head.status < 200, "\(head.status) is taken for an interim response")
+        try require(head.status < 200, "\(head.status) was parsed as an interim response")
       case .finished(let head): try check(head)
       case .tooLarge: return
       }
@@ -27,7 +27,7 @@ extension FuzzCase {
   }
 
   private static func check(_ head: ResponseHead) throws {
-    try require(head.status >= 200, "\(head.status) is taken for a final response")
+    try require(head.status >= 200, "\(head.status) was parsed as a final response")
     for field in head.headers {
       try require(
         !field.value.contains { $0 == "\r" || $0 == "\n" || $0 == "\r\n" || $0 == "\0" }, "a field of two lines")
@@ -43,14 +43,14 @@ extension FuzzCase {
     }
     let validators = Validators(of: head)
     try require(!validators.contradict(validators), "a version contradicts itself")
-    if let etag = validators.strongETag { try require(!etag.hasPrefix("W/"), "a weak ETag is taken for a strong one") }
+    if let etag = validators.strongETag { try require(!etag.hasPrefix("W/"), "a weak ETag counts as a strong one") }
     _ = validators.strongDate
     _ = head.contentCoding
     _ = head.isSelfDelimiting
     try require(!"\(head.refusal)".isEmpty, "a refusal without words")
   }
 
-  /// A whole head, then trailers: they are counted, and change nothing.
+  /// A whole head followed by trailers, which are counted and otherwise ignored.
   private static let trailers = FuzzCase("trailers") { bytes in
     var input = Input(bytes)
     var parser = ResponseHeadParser(HeadLimits(totalBytes: 4096, interims: 3))
@@ -63,7 +63,7 @@ extension FuzzCase {
       switch line.withUnsafeBytes({ parser.take($0) }) {
       case .reading: try require(taken <= 4096, "\(taken) bytes of trailers are taken")
       case .tooLarge: return
-      case .interim, .finished: throw BrokenProperty(description: "a trailer is taken for a head")
+      case .interim, .finished: throw BrokenProperty(description: "a trailer was parsed as a head")
       }
     }
   }
@@ -96,7 +96,7 @@ extension FuzzCase {
     try require(wait >= .zero && wait <= .seconds(3610), "a wait of \(wait), an hour at most")
   }
 
-  /// Status and fields of a redirect, from a request that carries secrets.
+  /// The status and fields of a redirect that answers a request with secrets.
   private static let redirect = FuzzCase("redirect") { bytes in
     var input = Input(bytes)
     guard let head = input.head() else { return }

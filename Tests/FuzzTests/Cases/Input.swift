@@ -3,8 +3,8 @@ import HTTPTypes
 
 @testable import TransferEngine
 
-/// Parts of an input. Inputs are text where that is possible, so that the corpora can be read and written by hand: some
-/// lines with numbers and names, then what is parsed.
+/// Splits an input into parts. Inputs are text where possible, so that the corpora can be read and written by hand: some
+/// lines with numbers and names, then the bytes to parse.
 struct Input {
   private(set) var rest: ArraySlice<UInt8>
 
@@ -22,7 +22,7 @@ struct Input {
     return line
   }
 
-  /// The numbers of the next line; words that are no numbers are `nil`.
+  /// The numbers in the next line; a word that is not a number is `nil`.
   mutating func numbers() -> [Int64?] { line().split(separator: " ").map { Int64($0) } }
 
   /// The next line; `nil` for an empty one.
@@ -31,7 +31,7 @@ struct Input {
     return line.isEmpty ? nil : line
   }
 
-  /// The rest as lines of a response head, each with its end, as libcurl hands them over.
+  /// The rest as lines of a response head, each with its line end, as libcurl delivers them.
   mutating func headLines() -> [ArraySlice<UInt8>] {
     var lines: [ArraySlice<UInt8>] = []
     while !rest.isEmpty {
@@ -42,7 +42,7 @@ struct Input {
     return lines
   }
 
-  /// The rest as a response head: the first final one. A status line may be missing, then it is `HTTP/1.1 200 OK`.
+  /// The rest as a response head, up to the first final one. A missing status line is `HTTP/1.1 200 OK`.
   mutating func head() -> ResponseHead? {
     var parser = ResponseHeadParser(HeadLimits(totalBytes: 1 << 20, interims: 100))
     var lines = headLines()
@@ -59,6 +59,6 @@ struct Input {
 }
 
 extension String {
-  /// Whether a terminal, a log or a header could be misled by it.
+  /// Whether it contains control characters, which could corrupt a terminal, a log or a header.
   var hasControls: Bool { unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }
 }

@@ -11,7 +11,7 @@ extension FuzzCase {
     if let name = SafeFileName(contentDisposition: Input(bytes).text) { try check(name) }
   }
 
-  /// A suggestion, and the last segment of a URL's path.
+  /// A suggested file name, and the last segment of a URL's path.
   private static let fileName = FuzzCase("file-name") { bytes in
     let text = Input(bytes).text
     for name in [SafeFileName(suggested: text), SafeFileName(urlPath: text)] {
@@ -35,9 +35,9 @@ extension FuzzCase {
     }
     try require(SafeFileName(suggested: text) == name, "made safe twice, \(text) is another name")
     let part = SafeFileName.partial(for: text, token: "01234567")
-    // ".new" is appended while the file is being made.
+    // ".new" is appended while the file is written.
     try require(part.utf8.count + 4 <= SafeFileName.maximumBytes, "a part file's name of \(part.utf8.count) bytes")
-    // By bytes, as file systems compare: a dot with a combining mark is another Character.
+    // Compare bytes, as file systems do: a dot with a combining mark is another Character.
     let bytes = Array(part.utf8)
     try require(
       bytes.starts(with: ".".utf8) && bytes.suffix(14).elementsEqual(".01234567.part".utf8) && !bytes.contains(0x2F),
@@ -57,7 +57,7 @@ extension FuzzCase {
     }
   }
 
-  /// A template of a URL or a key, filled with a file whose name is as bad as names can be.
+  /// A template of a URL or a key, expanded for a file with hostile names.
   private static let template = FuzzCase("upload-template", maximumLength: 512) { bytes in
     let text = Input(bytes).text
     let template: UploadTemplate
@@ -87,7 +87,7 @@ extension FuzzCase {
     try require(RemoteErrors.printable(Input(bytes).text).unicodeScalars.count <= 300, "an endless reply")
   }
 
-  /// What follows a secret or stands before it must not bring it to light.
+  /// Text around a secret must not make it visible.
   private static let redaction = FuzzCase("redaction", maximumLength: 1024) { bytes in
     let text = Input(bytes).text
     try require(!Secrets.redacting(url: "https://u:PLANTED@host/" + text).contains("PLANTED"), "userinfo is shown")

@@ -6,8 +6,8 @@ import HTTPTypes
 extension FuzzCase {
   static let resume = [resumeDecision, remoteFacts]
 
-  /// Line 1: the first byte asked for, bytes on disk, the length announced at first (`-`: none). Line 2: the stored ETag.
-  /// Line 3: the stored date. The rest is the response's head.
+  /// Line 1: the first requested byte, the bytes on disk, the originally announced length (`-`: none). Line 2: the stored
+  /// ETag. Line 3: the stored date. The rest is the response's head.
   private static let resumeDecision = FuzzCase("resume-decision") { bytes in
     var input = Input(bytes)
     let numbers = input.numbers()
@@ -15,7 +15,7 @@ extension FuzzCase {
       return
     }
     let storedTotal = numbers.count > 2 ? numbers[2] : nil
-    // What `ResumeData.usableBytes` guarantees.
+    // `ResumeData.usableBytes` guarantees this.
     if let storedTotal, storedTotal < onDisk { return }
     let stored = Validators(etag: input.optionalLine(), lastModified: input.optionalLine())
     guard let head = input.head() else { return }
@@ -26,7 +26,7 @@ extension FuzzCase {
     case .append(let overlap, let total):
       try require(head.status == 206 && question.isRanged, "bytes are appended after a \(head.status)")
       guard let field = head.headers[.contentRange], case .part(let first, let last, let theirs)? = ContentRange(field)
-      else { throw BrokenProperty(description: "bytes are appended without a Content-Range") }
+      else { throw BrokenProperty(description: "bytes would be appended without a Content-Range") }
       try require(first == question.start, "bytes from \(first) are appended at \(question.start)")
       try require(overlap == onDisk - question.start, "an overlap of \(overlap)")
       try require(last >= onDisk - 1, "a part that ends before the bytes on the disk")
@@ -42,12 +42,12 @@ extension FuzzCase {
     case .startOver(let total):
       try require((200...299).contains(head.status) && head.status != 206, "a \(head.status) starts the file over")
       if let total { try require(total >= 0, "a length of \(total)") }
-    case .nextRung: try require(question.isRanged, "another rung without a range")
+    case .nextStrategy: try require(question.isRanged, "another strategy without a range")
     case .fail(let error): try require(!"\(error)".isEmpty, "a failure without words")
     }
   }
 
-  /// Line 1: as above. Line 2: size and time that the server says, or `-`.
+  /// Line 1: as above. Line 2: the server's size and time, or `-`.
   private static let remoteFacts = FuzzCase("remote-facts", maximumLength: 200) { bytes in
     var input = Input(bytes)
     let numbers = input.numbers()
@@ -71,8 +71,8 @@ extension FuzzCase {
       try require(question.isRanged && overlap == onDisk - question.start, "an overlap of \(overlap)")
       if let total { try require(total >= onDisk, "\(onDisk) bytes of \(total)") }
     case .startOver(let total): if let total { try require(total == facts.size, "a length of \(total)") }
-    case .alreadyComplete: throw BrokenProperty(description: "facts alone complete the file")
-    case .nextRung, .fail: break
+    case .alreadyComplete: throw BrokenProperty(description: "size and time alone complete the file")
+    case .nextStrategy, .fail: break
     }
   }
 }

@@ -17,7 +17,7 @@ extension FuzzCase {
       for entry in file.entries { try entry.key.apply(entry.value, to: &configuration) }
       try? require(configuration.limits.maxAttempts > 0, "no attempt is allowed")
     } catch {
-      try require(!error.description.isEmpty, "an error without words")
+      try require(!error.description.isEmpty, "an error has no description")
     }
   }
 }

@@ -5,7 +5,7 @@ import FoundationEssentials
 extension FuzzCase {
   static let stored = [resumeData, uploadLedger]
 
-  /// What the database keeps of a download; a disk may have garbled it, or another program have written it.
+  /// The stored resume data of a download, which a disk or another program may have corrupted.
   private static let resumeData = FuzzCase("resume-data") { bytes in
     guard let data = ResumeData(Data(bytes)) else { return }
     try require(ResumeData(data.encoded()) == data, "what is stored is not what is read")

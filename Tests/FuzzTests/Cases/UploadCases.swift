@@ -7,7 +7,7 @@ import HTTPTypes
 extension FuzzCase {
   static let uploads = [uploadFields, xml, s3Failure, ftpReply]
 
-  /// The fields of tus and of resumable uploads.
+  /// The header fields of tus and of resumable uploads.
   private static let uploadFields = FuzzCase("upload-fields") { bytes in
     var input = Input(bytes)
     guard let head = input.head() else { return }
@@ -21,7 +21,7 @@ extension FuzzCase {
       }
     }
     if let version = ResumableFields.version(of: head) {
-      try require(ResumableFields.known.contains(version), "version \(version) is taken for a known one")
+      try require(ResumableFields.known.contains(version), "version \(version) counts as a known one")
     }
     _ = ResumableFields.isComplete(head)
     if let expiry = TusSender.expiry(head) { try require(expiry >= 0, "an upload that expires at \(expiry)") }
@@ -34,7 +34,7 @@ extension FuzzCase {
       moved.url.origin == request.url.origin || moved.headers[.authorization] == nil, "a secret leaves its origin")
   }
 
-  /// A document, what is read from it, and what is written with it.
+  /// An XML document, the values read from it, and the document written with them.
   private static let xml = FuzzCase("xml", maximumLength: 8192) { bytes in
     let text = Input(bytes).text
     let quoted = "<a>\(XMLElement.escaped(text))</a>"
@@ -56,18 +56,18 @@ extension FuzzCase {
 
   private static func count(_ element: XMLElement) -> Int { element.children.reduce(1) { $0 + count($1) } }
 
-  /// A refusal of S3: the rest after its head is the document.
+  /// An error response of S3: the rest after its head is the document.
   private static let s3Failure = FuzzCase("s3-failure") { bytes in
     var input = Input(bytes)
     let status = input.numbers().first ?? nil
     var head = ResponseHead(status: Int(clamping: status ?? 400))
     head.headers.set("x-amz-bucket-region", input.line())
-    let failure = S3Failure(UploadAnswer(head: head, data: Data(input.rest)))
+    let failure = S3Failure(UploadResponse(head: head, data: Data(input.rest)))
     let error = failure.transferError(head)
     try require("\(error)".utf8.count < 4096, "an endless error")
     try require(!"\(error)".hasControls, "an error that steers the terminal")
     guard let region = failure.region(head) else { return }
-    // The region becomes a part of a host's name.
+    // The region becomes part of a host name.
     try require(
       (1...64).contains(region.utf8.count) && region.utf8.allSatisfy { isNameByte($0) }, "the region \(region)")
   }

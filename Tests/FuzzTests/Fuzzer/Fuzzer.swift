@@ -13,7 +13,7 @@ struct Fuzzer {
     guard let found = FuzzCase.named(name) else { fatalError("no fuzz case is named \(name); --list prints them") }
     current = found
     var count = CInt(arguments.count)
-    // libFuzzer keeps pointers into the arguments for as long as it runs.
+    // libFuzzer keeps pointers into the arguments while it runs.
     var pointers = arguments.map { argument -> UnsafeMutablePointer<CChar>? in
       let copy = UnsafeMutablePointer<CChar>.allocate(capacity: argument.utf8.count + 1)
       for (index, byte) in argument.utf8.enumerated() { copy[index] = CChar(bitPattern: byte) }
@@ -31,7 +31,7 @@ struct Fuzzer {
     }
   }
 
-  /// Set once, before libFuzzer begins to call.
+  /// Set once before libFuzzer starts.
   nonisolated(unsafe) private static var current: FuzzCase?
 }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The inputs kept in the repo: `Corpora/<case>/<name>`.
+/// The inputs in the repository: `Corpora/<case>/<name>`.
 enum Corpus {
   struct Entry: Sendable, CustomTestStringConvertible {
     let fuzzCase: String

@@ -3,21 +3,21 @@ import Glibc
 import Testing
 
 @Suite("corpora of the fuzzer", .timeLimit(.minutes(5))) struct ReplayTests {
-  @Test("what must hold for every input holds for those of the corpora", arguments: Corpus.entries)
+  @Test("every input of the corpora has the properties of its case", arguments: Corpus.entries)
   func replay(_ entry: Corpus.Entry) throws {
     let fuzzCase = try #require(FuzzCase.named(entry.fuzzCase))
     try fuzzCase.check(try entry.bytes())
   }
 
-  @Test("every case has a corpus, and every corpus a case")
+  @Test("every case has a corpus, and every corpus has a case")
   func corpora() {
     #expect(FuzzCase.all.map(\.name).sorted() == Corpus.cases)
     #expect(Set(FuzzCase.all.map(\.name)).count == FuzzCase.all.count)
     for name in Corpus.cases { #expect(Corpus.entries.contains { $0.fuzzCase == name }, "\(name)") }
   }
 
-  /// Quadratic time would be 15 s and more. The thread's CPU time is measured: other tests run at the same time.
-  @Test("96 KiB of anything take less than 3 s of CPU time", arguments: FuzzCase.all.map(\.name))
+  /// Quadratic time would be at least 15 s. The thread's CPU time is measured because other tests run in parallel.
+  @Test("any 96 KiB take less than 3 s of CPU time", arguments: FuzzCase.all.map(\.name))
   func time(_ name: String) throws {
     let fuzzCase = try #require(FuzzCase.named(name))
     for input in Self.largeInputs(name) {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  /// The largest entry of the corpus once, with its end repeated, and text of one character each.
+  /// The largest entry of the corpus, the same with its end repeated, and texts of one repeated character.
   private static func largeInputs(_ name: String) -> [[UInt8]] {
     let size = 96 * 1024
     let entries = Corpus.entries.filter { $0.fuzzCase == name }.compactMap { try? $0.bytes() }

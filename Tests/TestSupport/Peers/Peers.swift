@@ -12,7 +12,7 @@ extension PythonPeer {
         from fastapi import FastAPI
         from tuspyserver import create_tus_router
         import tuspyserver.request as locking
-        # It waits for a lock on the only thread, so that whoever holds it cannot let go: it shall not wait for long.
+        # It waits for a lock on its only thread, so the owner of the lock cannot release it: limit the wait.
         acquire = locking.acquire_upload_lock
         locking.acquire_upload_lock = lambda path, locks_dir=None, blocking=True: acquire(
           path, locks_dir=locks_dir, timeout=0.05)
@@ -44,7 +44,7 @@ extension PythonPeer {
     try await PythonPeer("moto") { port, _ in ["-m", "moto.server", "-H", "127.0.0.1", "-p", String(port)] }
   }
 
-  /// wsgidav: WebDAV with locks, open to everybody; a resource is a file below `www`.
+  /// wsgidav: WebDAV with locks and without authentication; a resource is a file below `www`.
   public static func webDAV() async throws -> PythonPeer {
     let room = try TemporaryDirectory()
     try room.directory("www")
@@ -58,18 +58,18 @@ extension PythonPeer {
   }
 }
 
-/// How an SSH server lets in who has no key.
-public enum SSHPasswordWay: String, Sendable, CaseIterable {
+/// The password method of an SSH server.
+public enum SSHPasswordMethod: String, Sendable, CaseIterable {
   /// RFC 4252 §8.
   case password
-  /// RFC 4256: the server asks a question, which is for the password.
+  /// RFC 4256: the server prompts for the password.
   case keyboard
 }
 
 extension PythonPeer {
-  /// asyncssh: SFTP for `user`, who is let in by a password alone; serves the directory `files`. Its host key is the file
+  /// asyncssh: SFTP for `user`, who logs in with a password; it serves the directory `files`. Its host key is the file
   /// `host.pub`.
-  public static func sftp(password: String, by way: SSHPasswordWay) async throws -> PythonPeer {
+  public static func sftp(password: String, by way: SSHPasswordMethod) async throws -> PythonPeer {
     let room = try TemporaryDirectory()
     try room.directory("files")
     return try await PythonPeer("asyncssh", in: room) { port, directory in
@@ -99,7 +99,7 @@ extension PythonPeer {
   }
 }
 
-/// Who may use the S3 peers.
+/// The credentials for the S3 peers.
 public enum S3Peer {
   public static let accessKey = "nanio-user"
   public static let secretKey = "nanio-secret"

@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A server written in Python that stands for the rest of the world, on 127.0.0.1 with a directory of its own.
+/// An independent server written in Python, on 127.0.0.1, with its own directory.
 ///
 /// The packages are in a virtual environment that `scripts/install-dependencies.sh test` makes:
 /// `TRANSFERD_TEST_PEERS`, by default `~/.cache/transferd/peers`.
 public final class PythonPeer: Sendable {
   public let port: UInt16
-  /// What the server keeps.
+  /// The directory of the server's files.
   public let directory: TemporaryDirectory
   private let process: ChildProcess
 
@@ -32,7 +32,7 @@ public final class PythonPeer: Sendable {
     let directory = try directory ?? TemporaryDirectory()
     let home = Launch.cleanEnvironment.merging(["HOME": directory.path]) { _, new in new }
     var lastError: any Error = TestSupportError.missingProgram(name, searched: [])
-    // A free port may be taken before the server binds it, so a clash is tried again with another.
+    // Another program may take the port before the server binds it: retry with another port.
     for _ in 0..<5 {
       let port = try freePort()
       let process = try ChildProcess(
@@ -57,19 +57,19 @@ public final class PythonPeer: Sendable {
 
   public func url(_ target: String) -> String { "http://127.0.0.1:\(port)\(target)" }
 
-  /// What the server has said so far, for a failed test.
+  /// The server's output so far, for a failed test.
   public var log: String { process.outputSoFar + process.errorsSoFar }
 
-  /// Ends the server at once, as a power cut would.
+  /// Kills the server, like a power cut.
   public func kill() async throws {
     process.signalGroup(SIGKILL)
     try await process.waitForEnd()
   }
 
-  /// Holds the server still (SIGSTOP), or lets it go on.
+  /// Stops the server (SIGSTOP) or continues it.
   public func freeze(_ isFrozen: Bool) { process.signalGroup(isFrozen ? SIGSTOP : SIGCONT) }
 
-  /// A foreign program cannot tell us that it is ready: look again and again.
+  /// A foreign program cannot report that it is ready: this polls.
   private static func waitUntilReady(_ process: ChildProcess, _ name: String, _ port: UInt16) async throws {
     let deadline = ContinuousClock.now + .seconds(40)
     while ContinuousClock.now < deadline {

@@ -2,8 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A network that programs can be started in: a loopback interface that nobody else uses, to be made slow, lossy or silent.
-/// Needs root.
+/// A network namespace for programs: a private loopback interface that can be made slow, lossy or silent. Needs root.
 ///
 /// ```swift
 /// let network = try await BadNetwork()
@@ -15,7 +14,7 @@ public final class BadNetwork: Sendable {
   public let name: String
   private let ip: String
 
-  /// - Parameter hosts: lines for /etc/hosts, as programs started through `wrapper` see it.
+  /// - Parameter hosts: lines of /etc/hosts for programs that are started through `wrapper`.
   public init(hosts: String? = nil) async throws {
     name = "td\(getpid())-\(UInt32.random(in: 0 ... .max))"
     ip = try BuiltPrograms.system("ip")
@@ -24,7 +23,7 @@ public final class BadNetwork: Sendable {
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       try "127.0.0.1 localhost\n\(hosts)\n".write(toFile: directory + "/hosts", atomically: true, encoding: .utf8)
     }
-    // Loopback's packets of 64 KiB would pass any limit in one piece.
+    // The loopback interface's packets of 64 KiB would pass any limit in one piece.
     try await run("ip", "link", "set", "lo", "mtu", "1500", "up")
   }
 
@@ -34,18 +33,18 @@ public final class BadNetwork: Sendable {
     startThread { _ = try? Launch(ip, ["netns", "delete", name]).start() }
   }
 
-  /// ip-netns(8): files here take the place of those in /etc.
+  /// ip-netns(8): files in this directory replace those in /etc.
   private var directory: String { "/etc/netns/\(name)" }
 
-  /// A command line that ends with a program to be executed there.
+  /// The command that executes its arguments in the namespace.
   public var wrapper: [String] { [ip, "netns", "exec", name] }
 
-  /// Runs a program of the system there.
+  /// Runs a system program in the namespace.
   public func run(_ program: String, _ arguments: String...) async throws {
     try await Launch(ip, ["netns", "exec", name, try BuiltPrograms.system(program)] + arguments).runSuccessfully()
   }
 
-  /// Calls `body` on a thread that is there: sockets that it makes stay there.
+  /// Calls `body` on a thread in the namespace: its sockets stay in the namespace.
   public func perform<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
     let path = "/var/run/netns/\(name)"
     let result = Mutex<Result<Value, any Error>?>(nil)
@@ -69,21 +68,21 @@ public final class BadNetwork: Sendable {
     return try answer.get()
   }
 
-  /// Everything together passes no faster than this (tc-tbf(8)).
+  /// Limits the total rate of all packets (tc-tbf(8)).
   public func limit(bitsPerSecond: Int) async throws {
     try await run(
       "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "\(bitsPerSecond)bit", "burst", "1600", "latency", "20s"
     )
   }
 
-  /// Packets that match are dropped without a word.
-  /// - Parameter rule: nft(8)'s: `numgen random mod 10 0` is every tenth.
+  /// Drops matching packets silently.
+  /// - Parameter rule: an nft(8) expression: `numgen random mod 10 0` is every tenth.
   public func drop(_ rule: String) async throws {
     try await run("nft", "add", "table", "inet", "faults")
     try await run("nft", "add", "chain", "inet", "faults", "input", "{ type filter hook input priority 0; }")
     try await run("nft", "add", "rule", "inet", "faults", "input", "\(rule) drop")
   }
 
-  /// Nothing is dropped any more.
+  /// Stops dropping packets.
   public func dropNothing() async throws { try await run("nft", "delete", "table", "inet", "faults") }
 }

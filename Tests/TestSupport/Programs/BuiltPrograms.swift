@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Where the programs that the tests start are found.
+/// The paths of the programs that tests start.
 public enum BuiltPrograms {
-  /// The path of a program of this package, which the build puts beside the test bundle.
+  /// The path of a program of this package, which is beside the test bundle.
   ///
   /// `TRANSFERD_BIN_DIR` names another directory, to test an installation or a release build.
   public static func path(_ name: String) throws -> String {
@@ -18,8 +18,8 @@ public enum BuiltPrograms {
       name, in: path.split(separator: ":").map(String.init) + ["/usr/sbin", "/sbin", "/usr/bin"])
   }
 
-  /// The path of a program of this package that other users can execute: the built one, or a link or copy of it where they
-  /// cannot reach that.
+  /// The path of a program of this package that other users can execute: the built one, or a link or copy if they cannot
+  /// reach that.
   public static func publicPath(_ name: String) throws -> String {
     let path = try path(name)
     guard !isReachable(path) else { return path }

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A program run as a child in a process group of its own, its output read as it comes.
+/// A program that runs as a child in its own process group; its output is read as it arrives.
 ///
-/// The child inherits no descriptor and, unless asked, no environment. When the object goes, the whole group is
-/// killed, so a failed test leaves nothing behind.
+/// The child inherits no descriptor and, by default, no environment. When the object is released, the whole group is
+/// killed, so a failed test leaves no process behind.
 public final class ChildProcess: Sendable {
   /// How a child ended.
   public enum Ending: Sendable, Equatable {
@@ -12,14 +12,14 @@ public final class ChildProcess: Sendable {
     case signal(Int32)
   }
 
-  /// A child that has ended, with all it wrote.
+  /// The result of a child that has ended, with its output.
   public struct Result: Sendable {
     public let ending: Ending
     public let output: Data
     public let errors: Data
-    /// From the start to the end.
+    /// The time from the start to the end.
     public let duration: Duration
-    /// Whether both streams came to their end. If not, a process that the child left behind holds them open.
+    /// Whether both output streams have ended. If not, another process still has them open.
     public let isOutputComplete: Bool
 
     /// The exit code; `nil` when a signal ended the child.
@@ -34,7 +34,7 @@ public final class ChildProcess: Sendable {
     var output = Data()
     var errors = Data()
     var openStreams = 2
-    /// Set once, after the child is reaped; from then on its pid may be another's.
+    /// Set after the child is reaped; then its pid may belong to another process.
     var ending: Ending?
     var endedAt: ContinuousClock.Instant?
   }
@@ -59,17 +59,17 @@ public final class ChildProcess: Sendable {
 
   deinit { signalGroup(SIGKILL) }
 
-  /// The ending, once there is one.
+  /// The ending; `nil` while the child runs.
   public var ending: Ending? { state.value.ending }
   public var isRunning: Bool { ending == nil }
-  /// What the child has written to standard output up to now.
+  /// The child's standard output so far.
   public var outputSoFar: String { String(decoding: state.value.output, as: UTF8.self) }
-  /// What the child has written to standard error up to now.
+  /// The child's standard error so far.
   public var errorsSoFar: String { String(decoding: state.value.errors, as: UTF8.self) }
 
-  /// Sends a signal to the child alone, unless it has ended; false then.
+  /// Sends a signal to the child only. Returns `false` if the child has ended.
   ///
-  /// The lock holds off the reaping, so the pid is the child's.
+  /// The lock prevents the reaping, so the pid is the child's.
   @discardableResult
   public func kill(_ signal: Int32) -> Bool {
     state.mutate { [pid] state in state.ending == nil && Glibc.kill(pid, signal) == 0 }
@@ -88,7 +88,7 @@ public final class ChildProcess: Sendable {
     try await state.wait(for: "the end of \(launch.name)", timeout: timeout) { $0.ending }
   }
 
-  /// Suspends until the child has ended; kills it and throws when the time runs out or the task is cancelled.
+  /// Suspends until the child has ended. At the timeout, or if the task is cancelled, it kills the child and throws.
   public func result(timeout: Duration = .seconds(120)) async throws -> Result {
     do {
       try await waitForEnd(timeout: timeout)
@@ -107,12 +107,12 @@ public final class ChildProcess: Sendable {
       duration: last.endedAt! - startedAt, isOutputComplete: last.openStreams == 0)
   }
 
-  /// Suspends until standard output holds a text.
+  /// Suspends until standard output contains a text.
   public func waitForOutput(_ text: String, timeout: Duration = .seconds(120)) async throws {
     try await waitForText(text, in: \.output, timeout)
   }
 
-  /// Suspends until standard error holds a text.
+  /// Suspends until standard error contains a text.
   public func waitForErrors(_ text: String, timeout: Duration = .seconds(120)) async throws {
     try await waitForText(text, in: \.errors, timeout)
   }
@@ -161,7 +161,7 @@ private func readToEnd(_ descriptor: Int32, _ body: (Data) -> Void) {
   close(descriptor)
 }
 
-/// Writes the child's input on a thread of its own. SIGPIPE stays pending there and goes with the thread.
+/// Writes the child's input on a separate thread. SIGPIPE stays pending on that thread and disappears with it.
 private func send(_ data: Data, to descriptor: Int32) {
   startThread {
     var signals = sigset_t()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// C that a test compiles for itself: what no Swift program can be made to do on purpose.
+/// C code that a test compiles, for things that no Swift program does on purpose.
 public struct CompiledC: Sendable {
   public let path: String
 
@@ -11,7 +11,7 @@ public struct CompiledC: Sendable {
     try await compile(sources, ["-O1"] + directories.map { "-I" + $0 }, directory, name)
   }
 
-  /// A library for `LD_PRELOAD`, made of this text.
+  /// A library for `LD_PRELOAD` from this source text.
   public static func preload(_ text: String, in directory: TemporaryDirectory) async throws -> CompiledC {
     let source = try directory.file("preload.c", text: text)
     return try await compile([source], ["-O1", "-fPIC", "-shared"], directory, "preload.so")
@@ -21,7 +21,7 @@ public struct CompiledC: Sendable {
     _ sources: [String], _ options: [String], _ directory: TemporaryDirectory, _ name: String
   ) async throws -> CompiledC {
     let path = directory.path(name)
-    // Swift comes with one.
+    // Swift includes a compiler for C.
     let compiler =
       try ["clang", "cc"].lazy.compactMap { try? BuiltPrograms.system($0) }.first
       ?? BuiltPrograms.system("cc")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tests say to the daemon through `transferctl`.
+/// Commands of `transferctl` for the daemon.
 extension Daemon {
   /// Runs `transferctl` to its end.
   @discardableResult
@@ -37,7 +37,7 @@ extension Daemon {
 
   /// A job as `status --format json` prints it.
   ///
-  /// Written anew from the contract and not taken from the programs, so that a field renamed there is seen here.
+  /// Declared independently of the programs, so that a renamed field fails the tests.
   public struct StatusJob: Decodable, Sendable {
     public struct Failure: Decodable, Sendable {
       public let code: String

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A real `transferd` with a state directory and a socket of its own, and `transferctl` to speak to it.
+/// A real `transferd` with its own state directory and socket, and `transferctl` to control it.
 ///
 /// ```swift
 /// let daemon = try await Daemon()
@@ -13,19 +13,19 @@ import Synchronization
 /// #expect(try await daemon.ctl("wait", id).status == 0)
 /// ```
 public final class Daemon: Sendable {
-  /// Holds all of it; removed with the fixture.
+  /// The directory of all files; it is removed with the fixture.
   public let directory: TemporaryDirectory
   public let stateDirectory: String
   public let socketPath: String
-  /// An empty directory for what a test downloads; the working directory of `transferctl`.
+  /// An empty directory for downloads, and the working directory of `transferctl`.
   public let downloads: String
 
-  /// How a stop went.
+  /// The result of a stop.
   public struct Stop: Sendable {
     public let ending: ChildProcess.Ending
-    /// From the signal to the end.
+    /// The time from the signal to the end.
     public let duration: Duration
-    /// All that this run wrote to standard error.
+    /// The standard error of this run.
     public let log: String
   }
 
@@ -43,10 +43,10 @@ public final class Daemon: Sendable {
   /// Makes the directories and starts the daemon, unless `isStarted` is false, and waits until it is ready.
   ///
   /// - Parameters:
-  ///   - arguments: come after `--state-dir` and `--socket`.
-  ///   - environment: added to a clean one; reaches `transferctl` too.
-  ///   - config: written to a file that `--config` names.
-  ///   - wrapper: a program and its arguments that end by executing the daemon, for every start.
+  ///   - arguments: follow `--state-dir` and `--socket`.
+  ///   - environment: is added to a clean environment, also that of `transferctl`.
+  ///   - config: the content of the file for `--config`.
+  ///   - wrapper: a command that executes its arguments, used for every start of the daemon.
   public init(
     _ arguments: String..., environment: [String: String] = [:], config: String? = nil,
     through wrapper: [String] = [], isStarted: Bool = true
@@ -64,7 +64,7 @@ public final class Daemon: Sendable {
     self.arguments = ["--state-dir", stateDirectory, "--socket", socketPath] + configuration + arguments
     let own = [
       "HOME": home, "XDG_RUNTIME_DIR": runtime, "XDG_STATE_HOME": home + "/state",
-      // On a busy machine nobody is to be taken for dead; who tests that says so.
+      // On a busy machine a slow response is no failure; tests of this timeout set their own.
       "TRANSFERCTL_ANSWER_TIMEOUT": "60", "TRANSFERD_STALL_TIMEOUT": "10m",
     ]
     self.environment = Launch.cleanEnvironment
@@ -77,15 +77,15 @@ public final class Daemon: Sendable {
     run.withLock { $0?.process.signalGroup(SIGKILL) }
   }
 
-  /// The process now running, or the last one.
+  /// The running process, or the last one.
   public var process: ChildProcess? { run.withLock { $0?.process } }
   public var pid: pid_t? { process?.pid }
-  /// What the present run has written to standard error so far.
+  /// The standard error of the current run so far.
   public var log: String { process?.errorsSoFar ?? "" }
-  /// What the daemon has told its service manager: `READY=1`, `STATUS=…`, `WATCHDOG=1`.
+  /// The daemon's messages to its service manager: `READY=1`, `STATUS=…`, `WATCHDOG=1`.
   public var notifications: [String] { run.withLock { $0?.notify.heard.value ?? [] } }
 
-  /// Suspends until the daemon has told its service manager this so many times.
+  /// Suspends until the daemon has sent this message `count` times.
   public func waitForNotification(_ text: String, count: Int = 1, timeout: Duration = .seconds(120)) async throws {
     guard let heard = run.withLock({ $0?.notify.heard }) else { return }
     try await heard.wait(for: "\(count) × \(text)", timeout: timeout) { lines in
@@ -93,12 +93,12 @@ public final class Daemon: Sendable {
     }
   }
 
-  /// The path of a file of the state directory.
+  /// The path of a file in the state directory.
   public func statePath(_ name: String) -> String { "\(stateDirectory)/\(name)" }
 
   /// Starts the daemon without waiting, for tests of a start that fails; more arguments may be given.
   ///
-  /// - Parameter wrapper: a program and its arguments that end by executing what follows them.
+  /// - Parameter wrapper: a command that executes its arguments.
   @discardableResult
   public func launch(
     _ more: String..., through wrapper: [String] = [], environment added: [String: String] = [:]
@@ -119,13 +119,13 @@ public final class Daemon: Sendable {
     return process
   }
 
-  /// Starts the daemon and waits until it says `READY=1`; an early end is thrown, with the log.
+  /// Starts the daemon and waits for `READY=1`; throws with the log if the daemon ends before.
   public func start(timeout: Duration = .seconds(120)) async throws {
     try launch()
     try await waitUntilReady(timeout: timeout)
   }
 
-  /// Waits until the daemon says `READY=1`.
+  /// Waits for `READY=1`.
   public func waitUntilReady(timeout: Duration = .seconds(120)) async throws {
     guard let current = run.withLock({ $0 }) else { return }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -148,16 +148,16 @@ public final class Daemon: Sendable {
     }
     guard isListening(onUnixSocket: socketPath) else {
       throw TestSupportError.failed(
-        program: "transferd", reason: "said READY=1 without listening on its socket")
+        program: "transferd", reason: "sent READY=1 without listening on its socket")
     }
   }
 
-  /// Kills the daemon as a power cut would, and returns when it is gone.
+  /// Kills the daemon with SIGKILL and returns when it has ended.
   public func kill9() async throws {
     _ = try await stop(by: SIGKILL)
   }
 
-  /// Asks the daemon to stop by SIGTERM and returns how it did.
+  /// Stops the daemon by SIGTERM and returns the result.
   @discardableResult
   public func terminate(timeout: Duration = .seconds(120)) async throws -> Stop {
     try await stop(by: SIGTERM, timeout: timeout)
@@ -184,7 +184,7 @@ public final class Daemon: Sendable {
     return Stop(ending: result.ending, duration: .now - start, log: result.stderr)
   }
 
-  /// What `transferctl` is started with; change it for another directory, input, or output.
+  /// The launch of `transferctl`; change it for another directory, input or output.
   public func ctlLaunch(_ arguments: [String]) throws -> Launch {
     var environment = environment
     environment["TRANSFERCTL_NO_AUTOSTART"] = "1"

@@ -1,5 +1,5 @@
 extension FTPServer {
-  /// pyftpdlib with the faults of `Options`; says on standard output what came and what went.
+  /// A pyftpdlib server with the faults of `Options`, which logs commands and transfers to standard output.
   static let script = #"""
     import json, logging, sys
     from pyftpdlib.authorizers import DummyAuthorizer
@@ -40,7 +40,7 @@ extension FTPServer {
             self.close()
 
         def readable(self):
-            # libcurl begins TLS before it says what it wants; pyftpdlib would take that for an end.
+            # libcurl starts TLS before its first command; pyftpdlib would treat that as the end.
             return getattr(self, "_ssl_accepting", False) or super().readable()
 
         def send(self, data):

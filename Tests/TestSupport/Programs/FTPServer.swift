@@ -1,46 +1,46 @@
 import Foundation
 import Glibc
 
-/// pyftpdlib on 127.0.0.1, plain or with TLS, with scripted faults; its commands are kept.
+/// A pyftpdlib server on 127.0.0.1, plain or with TLS, with scripted faults. It records its commands.
 public final class FTPServer: Sendable {
   public struct Options: Sendable, Encodable {
     public enum Security: String, Sendable, Encodable {
       case plain
-      /// `AUTH TLS`, and nothing without it.
+      /// TLS by `AUTH TLS`, which is required.
       case explicit
       /// TLS from the first byte.
       case implicit
     }
 
     public enum Fault: String, Sendable, Encodable {
-      /// Control and data connection break.
+      /// The control and the data connection are lost.
       case cut
-      /// The data connection ends and the server says 226, as if that were all.
+      /// The data connection ends early and the server sends 226 as if the file were complete.
       case pretend
-      /// The data connection ends and the server says 426.
+      /// The data connection ends early and the server sends 426.
       case abort
     }
 
     public var security = Security.plain
     public var user = "user"
     public var password = "secret"
-    /// What happens to a download after `faultAfter` bytes, so many times.
+    /// The fault of a download after `faultAfter` bytes, for the first `faultTimes` downloads.
     public var fault: Fault?
     public var faultAfter: Int64 = 0
     public var faultTimes = 1
-    /// An upload is cut after so many bytes, `faultTimes` times.
+    /// The number of bytes after which an upload is interrupted, for the first `faultTimes` uploads.
     public var uploadFaultAfter: Int64?
     /// Commands that the server does not know.
     public var unknownCommands: [String] = []
-    /// So many connections are told 421 first.
+    /// The number of first connections that get 421.
     public var busyTimes = 0
-    /// What PASV says is the server's address.
+    /// The server's address in the reply to PASV.
     public var passiveAddress: String?
-    /// Bytes a second.
+    /// The rate limit in bytes per second.
     public var bytesPerSecond: Int?
-    /// What a download that begins in the middle of a file is told, in the place of `150 …`.
+    /// The reply to a download that starts in the middle of a file, instead of `150 …`.
     public var replyAfterRest: String?
-    /// What a failed login is told.
+    /// The reply to a failed login.
     public var loginReply: String?
     fileprivate var root = ""
     fileprivate var certificate: String?
@@ -49,7 +49,7 @@ public final class FTPServer: Sendable {
     public init() {}
   }
 
-  /// The directory that is served.
+  /// The served directory.
   public let root: String
   public let port: UInt16
   public let options: Options
@@ -69,7 +69,7 @@ public final class FTPServer: Sendable {
     self.options = options
     let script = try directory.file("ftpd.py", text: FTPServer.script)
     let settings = String(decoding: try JSONEncoder().encode(options), as: UTF8.self)
-    // Debian's python3, which has Debian's packages; another may stand before it on PATH.
+    // Use Debian's python3, which has Debian's packages; PATH may have another one first.
     let process = try ChildProcess(Launch("/usr/bin/python3", ["-u", script, settings]))
     do {
       try await process.waitForOutput("\n", timeout: .seconds(60))
@@ -91,15 +91,15 @@ public final class FTPServer: Sendable {
     "\(scheme)://\(withCredentials ? "\(options.user):\(options.password)@" : "")127.0.0.1:\(port)\(path)"
   }
 
-  /// The commands that came, passwords left out.
+  /// The received commands without passwords.
   public var commands: [String] { lines("CMD ") }
-  /// Bytes that each data connection to a client carried.
+  /// The number of bytes on each data connection to a client.
   public var sent: [Int64] { lines("SENT ").compactMap { Int64($0) } }
 
-  /// Bytes that each data connection brought from a client.
+  /// The number of bytes on each data connection from a client.
   public var came: [Int64] { lines("CAME ").compactMap { Int64($0) } }
 
-  /// Suspends until a line of the log begins so: `CMD QUIT`, `SENT`.
+  /// Suspends until a line of the log has this prefix: `CMD QUIT`, `SENT`.
   public func wait(for line: String) async throws { try await process.waitForOutput("\n" + line) }
 
   private func lines(_ prefix: String) -> [String] {

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A scripted HTTP/2 server on 127.0.0.1, over TLS: a file, cut off as HTTP/2 servers cut off.
+/// A scripted HTTP/2 server on 127.0.0.1 with TLS. It serves a file and interrupts it like real HTTP/2 servers.
 ///
-/// Debian's package `python3-h2`, run by the system's own Python. What happens is in the query: `?fault=NAME&after=BYTES`
-/// and `&times=N` for the first N requests of that path alone.
+/// It uses Debian's package `python3-h2` and the system's Python. The query selects the fault:
+/// `?fault=NAME&after=BYTES`, with `&times=N` only for the first N requests of that path.
 public final class H2Server: Sendable {
   public let port: UInt16
   private let process: ChildProcess
@@ -33,7 +33,7 @@ public final class H2Server: Sendable {
 
   public func url(_ target: String) -> String { "https://127.0.0.1:\(port)\(target)" }
 
-  /// `METHOD TARGET RANGE`, a line for each request.
+  /// A line `METHOD TARGET RANGE` for each request.
   public var requests: [String] {
     process.outputSoFar.split(separator: "\n").dropFirst().map(String.init)
   }

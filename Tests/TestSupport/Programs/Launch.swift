@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// What to start and how: a value that `ChildProcess` starts and `run` waits for.
+/// A program with its arguments, environment and streams, ready to be started.
 public struct Launch: Sendable {
-  /// Where an output stream goes.
+  /// The destination of an output stream.
   public enum Stream: Sendable, Equatable {
-    /// Into the result.
+    /// The result.
     case captured
-    /// Into a file or a device, such as `/dev/full`.
+    /// A file or a device, such as `/dev/full`.
     case file(String)
-    /// A pseudo-terminal of 80 columns, captured too.
+    /// A pseudo-terminal of 80 columns; its output is also in the result.
     case terminal
-    /// Nowhere: the child finds the descriptor closed.
+    /// A closed descriptor.
     case closed
   }
 
@@ -21,7 +21,7 @@ public struct Launch: Sendable {
   public var environment: [String: String]
   /// The child's working directory; the test's own when `nil`.
   public var directory: String?
-  /// What the child reads from standard input, which then ends. Empty: `/dev/null`.
+  /// The bytes of standard input, which then ends. Empty: `/dev/null`.
   public var input: Data
   public var output: Stream
   public var errors: Stream
@@ -39,7 +39,7 @@ public struct Launch: Sendable {
     self.errors = errors
   }
 
-  /// What cron gives a job, a HOME that is nobody's, and what coverage and the sanitizers need to reach the child.
+  /// The variables that cron sets, an unused HOME, and those that coverage and the sanitizers need in the child.
   public static var cleanEnvironment: [String: String] {
     let own = ProcessInfo.processInfo.environment
     let passed = own.filter { name, _ in
@@ -59,7 +59,7 @@ public struct Launch: Sendable {
     try await ChildProcess(self).result(timeout: timeout)
   }
 
-  /// Starts the program and waits for its end; an exit code other than 0 is thrown with what it said.
+  /// Starts the program and waits for its end; throws with its output if the exit code is not 0.
   @discardableResult
   public func runSuccessfully(timeout: Duration = .seconds(120)) async throws -> ChildProcess.Result {
     let result = try await run(timeout: timeout)
@@ -103,7 +103,7 @@ private struct Spawn {
   init() throws {
     posix_spawn_file_actions_init(&actions)
     posix_spawnattr_init(&attributes)
-    // A test runner may ignore or block signals; the child begins as from a shell.
+    // A test runner may ignore or block signals; the child gets the defaults of a shell.
     var signals = sigset_t()
     sigfillset(&signals)
     posix_spawnattr_setsigdefault(&attributes, &signals)

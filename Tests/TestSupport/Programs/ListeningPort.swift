@@ -1,10 +1,10 @@
 import Foundation
 
 extension ChildProcess {
-  /// Whether this very program listens on a TCP port (proc_pid_net(5)).
+  /// Whether this program listens on a TCP port (proc_pid_net(5)).
   ///
-  /// To connect would not tell: another may have taken the port meanwhile, and where nobody listens on a port that may be
-  /// given to clients, a connection to it can become one with itself.
+  /// A connection would prove nothing: another program may have taken the port. If nothing listens on an ephemeral port,
+  /// a connection to it can even connect to itself.
   func isListening(on port: UInt16) -> Bool {
     let own = Set(
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd"))?.compactMap(socketInode) ?? [])

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A network of its own, for one thread: what is opened on that thread belongs to it. Needs root.
+/// A network namespace with one thread: sockets that are opened on that thread belong to it. Needs root.
 public final class NetworkNamespace: Sendable {
   private struct Jobs: Sendable {
     var waiting: [@Sendable () -> Void] = []
@@ -12,7 +12,7 @@ public final class NetworkNamespace: Sendable {
   private let jobs = Mutex(Jobs())
   private let wakeup: Wakeup
 
-  /// Makes the namespace; its loopback interface is down, and there is nothing else.
+  /// Creates the namespace. Its only interface is the loopback interface, which is down.
   public init() async throws {
     wakeup = try Wakeup()
     startThread { [weak self, wakeup] in

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A real nginx on 127.0.0.1, serving a directory in a room of its own under /tmp.
+/// A real nginx on 127.0.0.1 that serves a temporary directory.
 ///
 /// ```swift
 /// let nginx = try await Nginx()
@@ -9,7 +9,7 @@ import Glibc
 /// … nginx.url("/a.iso") …
 /// ```
 public final class Nginx: Sendable {
-  /// What differs from a plain HTTP server of files.
+  /// The differences from a plain HTTP file server.
   public struct Options: Sendable {
     /// Serve TLS with this certificate.
     public var certificates: TestCertificates?
@@ -17,9 +17,9 @@ public final class Nginx: Sendable {
     public var http2 = false
     /// Allow PUT, DELETE and MKCOL into the directory.
     public var uploads = false
-    /// Bytes a second for each connection; `nil` is no limit.
+    /// The rate limit per connection in bytes per second; `nil` is no limit.
     public var bytesPerSecond: Int?
-    /// More directives for the `server` block.
+    /// Additional directives for the `server` block.
     public var directives = ""
 
     public init(
@@ -34,7 +34,7 @@ public final class Nginx: Sendable {
     }
   }
 
-  /// The directory that is served.
+  /// The served directory.
   public let root: String
   public let port: UInt16
   public let options: Options
@@ -46,11 +46,11 @@ public final class Nginx: Sendable {
     let program = try BuiltPrograms.system("nginx")
     self.options = options
     directory = try TemporaryDirectory()
-    // Without root's rights the workers are the test's own user; with them, root, who may read 0700.
+    // Without root the workers run as the test's user; with root they run as root, which can read 0700.
     root = try directory.directory("www")
     try directory.directory("tmp")
     var lastError: any Error = TestSupportError.missingProgram("nginx", searched: [])
-    // A free port may be taken before nginx binds it, so a clash is tried again with another.
+    // Another program may take the port before nginx binds it: retry with another port.
     for _ in 0..<5 {
       let port = try freePort()
       try directory.file("nginx.conf", text: options.configuration(in: directory.path, root, port))
@@ -80,8 +80,8 @@ public final class Nginx: Sendable {
 
   /// The lines of the access log: `METHOD TARGET STATUS BYTES "RANGE" PROTOCOL`.
   ///
-  /// A line is written when its request has ended, which a client may learn a moment earlier: after `stop()` all
-  /// are there.
+  /// A line is written when its request has ended, which may be slightly after the client has the response. After
+  /// `stop()` all lines are written.
   public var accessLog: [String] {
     let text = (try? String(contentsOfFile: directory.path("access.log"), encoding: .utf8)) ?? ""
     return text.split(separator: "\n").map(String.init)
@@ -91,7 +91,7 @@ public final class Nginx: Sendable {
     (try? String(contentsOfFile: directory.path("error.log"), encoding: .utf8)) ?? ""
   }
 
-  /// Lets requests end (SIGQUIT), or, after `grace`, does not; returns when nginx is gone.
+  /// Stops nginx after its running requests (SIGQUIT), or at once after `grace`.
   public func stop(grace: Duration = .seconds(30)) async throws {
     process.kill(SIGQUIT)
     if (try? await process.result(timeout: grace)) == nil {
@@ -141,9 +141,9 @@ extension Nginx.Options {
 }
 
 extension Nginx {
-  /// Waits for the file that nginx writes its pid to, which it does once it listens, or for its early end.
+  /// Waits until nginx has written its pid file, which it does when it listens, or until it ends.
   ///
-  /// A foreign program cannot tell us that it is ready: this is the one place that looks again and again.
+  /// A foreign program cannot report that it is ready: this polls.
   private static func waitUntilReady(_ process: ChildProcess, _ pidFile: String) async throws {
     let deadline = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < deadline {
@@ -158,7 +158,7 @@ extension Nginx {
   }
 }
 
-/// A port of 127.0.0.1 on which nobody listens at this moment.
+/// A port of 127.0.0.1 that is free at this moment.
 func freePort() throws -> UInt16 {
   let (descriptor, port) = try listenOnLoopback()
   close(descriptor)

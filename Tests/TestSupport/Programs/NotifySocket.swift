@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// The manager's end of `NOTIFY_SOCKET`: hears what a service says of itself (sd_notify(3)).
+/// The manager's end of `NOTIFY_SOCKET`, which receives a service's messages (sd_notify(3)).
 final class NotifySocket: Sendable {
   let path: String
-  /// Each assignment heard, in order: `READY=1`, `STATUS=…`.
+  /// The received assignments in order: `READY=1`, `STATUS=…`.
   let heard = Watched<[String]>([])
   private let wakeup: Wakeup
 
@@ -14,7 +14,7 @@ final class NotifySocket: Sendable {
     let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
     let descriptor = try checked("make a socket", socket(AF_UNIX, kind, 0))
     try checked("bind \(path)", withUnixAddress(path) { bind(descriptor, $0, $1) })
-    // A daemon that runs as another user reports here too.
+    // A daemon that runs as another user writes here too.
     chmod(path, 0o666)
     startThread { [heard, wakeup] in
       var buffer = [UInt8](repeating: 0, count: 4096)
@@ -31,7 +31,7 @@ final class NotifySocket: Sendable {
   deinit { wakeup.signal() }
 }
 
-/// Whether somebody listens on a Unix socket.
+/// Whether a process listens on a Unix socket.
 public func isListening(onUnixSocket path: String) -> Bool {
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = socket(AF_UNIX, kind, 0)

@@ -8,8 +8,8 @@ public final class Tinyproxy: Sendable {
   private let directory: TemporaryDirectory
 
   /// - Parameters:
-  ///   - credentials: `user` and `password` that it demands.
-  ///   - forbidding: a host that it does not let anybody through to.
+  ///   - credentials: the required `user` and `password`.
+  ///   - forbidding: a host that it refuses.
   public init(
     credentials: (user: String, password: String)? = nil, forbidding host: String? = nil
   ) async throws {
@@ -30,7 +30,7 @@ public final class Tinyproxy: Sendable {
 
   deinit { process.signalGroup(SIGKILL) }
 
-  /// What it has logged.
+  /// The log so far.
   public var log: String { (try? String(contentsOfFile: directory.path("log"), encoding: .utf8)) ?? "" }
 }
 
@@ -49,14 +49,14 @@ public final class Microsocks: Sendable {
 
   deinit { process.signalGroup(SIGKILL) }
 
-  /// What it has logged: a line for each connection it made.
+  /// The log so far, with a line for each connection.
   public var log: String { process.errorsSoFar }
 
-  /// Suspends until the log holds a text.
+  /// Suspends until the log contains a text.
   public func waitForLog(_ text: String) async throws { try await process.waitForErrors(text) }
 }
 
-/// Starts a server that must be told its port, with another one where somebody was faster, and waits until it listens.
+/// Starts a server on a free port and waits until it listens. If another program takes the port, it tries another one.
 func startedOnFreePort(
   _ name: String, _ launch: (UInt16) throws -> Launch
 ) async throws -> (ChildProcess, UInt16) {
@@ -65,7 +65,7 @@ func startedOnFreePort(
     let port = try freePort()
     let process = try ChildProcess(launch(port))
     let deadline = ContinuousClock.now + .seconds(30)
-    // A foreign program cannot tell that it is ready: look again and again.
+    // A foreign program cannot report that it is ready: poll.
     while ContinuousClock.now < deadline, process.isRunning {
       if process.isListening(on: port) { return (process, port) }
       try await Task.sleep(for: .milliseconds(5))

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// OpenSSH's sshd on 127.0.0.1 with keys of its own: SFTP and SCP for the user that runs the test.
+/// OpenSSH's sshd on 127.0.0.1 with its own keys: SFTP and SCP for the user that runs the test.
 ///
 /// ```swift
 /// let server = try await SSHServer()
@@ -11,9 +11,9 @@ public final class SSHServer: Sendable {
   public struct Options: Sendable {
     /// Types of host keys, as `ssh-keygen -t` names them.
     public var hostKeys = ["ed25519"]
-    /// More lines for sshd_config.
+    /// Additional lines for sshd_config.
     public var directives = ""
-    /// Listen there, as a server that was there before; `nil`: a free port.
+    /// The port of an earlier server to listen on; `nil` is a free port.
     public var port: UInt16?
 
     public init(hostKeys: [String] = ["ed25519"], directives: String = "", port: UInt16? = nil) {
@@ -24,7 +24,7 @@ public final class SSHServer: Sendable {
   }
 
   public let port: UInt16
-  /// A directory for the files that are served.
+  /// The directory for served files.
   public let root: String
   /// The user's private key, which the server accepts.
   public let privateKey: String
@@ -44,7 +44,7 @@ public final class SSHServer: Sendable {
     knownHosts = directory.path("known_hosts")
     for name in ["user", "stranger"] { try await Self.makeKey("ed25519", directory.path(name)) }
     for type in options.hostKeys { try await Self.makeKey(type, directory.path("host_" + type)) }
-    // The place sshd changes root to before a login (sshd(8)); Debian's service makes it at each start.
+    // sshd's chroot directory before a login (sshd(8)); Debian's service creates it at each start.
     if geteuid() == 0 { mkdir("/run/sshd", 0o755) }
     var lastError: any Error = TestSupportError.missingProgram("sshd", searched: [])
     for _ in 0..<5 {
@@ -88,10 +88,10 @@ public final class SSHServer: Sendable {
     return result.stdout.split(separator: " ").dropFirst().first.map(String.init) ?? ""
   }
 
-  /// What sshd has logged.
+  /// The log of sshd so far.
   public var log: String { process.errorsSoFar }
 
-  /// Another known-hosts file with these lines.
+  /// Writes another known-hosts file with these lines.
   public func knownHosts(_ text: String, named name: String) throws -> String {
     try directory.file(name, text: text)
   }

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A daemon that runs as a service user and serves a group, and the people who speak to it: two members of the group who do
-/// not trust each other, root, and a stranger who is not in the group.
+/// A daemon that runs as a service user and serves a group, and its clients: two members who do not trust each other,
+/// root, and a user who is not in the group.
 ///
 /// ```swift
 /// @Test(.enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
@@ -13,10 +13,10 @@ import Glibc
 /// }
 /// ```
 public final class SharedDaemon: Sendable {
-  /// Who speaks to the daemon; the raw value is the uid, which no account of the machine needs to have.
+  /// A client of the daemon; the raw value is the uid, which needs no account.
   public enum Person: UInt32, CaseIterable, Sendable {
     case root = 0
-    /// The user that the daemon runs as.
+    /// The daemon's user.
     case service = 41_001
     case alice = 41_002
     case bob = 41_003
@@ -25,7 +25,7 @@ public final class SharedDaemon: Sendable {
 
     public var uid: UInt32 { rawValue }
 
-    /// `setpriv` and its arguments that execute what follows them as this person.
+    /// The `setpriv` command that executes its arguments as this person.
     func wrapper(group: gid_t) throws -> [String] {
       guard self != .root else { return [] }
       let groups = self == .stranger ? "--clear-groups" : "--groups=\(group)"
@@ -35,25 +35,25 @@ public final class SharedDaemon: Sendable {
 
   /// Only root can become other users.
   public static var isPossible: Bool { geteuid() == 0 }
-  /// Why a test does not run where `isPossible` is false.
-  public static let requirement = "needs root, to speak to the daemon as several users"
+  /// The reason for skipping a test if `isPossible` is false.
+  public static let requirement = "needs root, to control the daemon as several users"
 
   public let daemon: Daemon
   /// The group of the socket.
   public let group: gid_t
 
   /// - Parameters:
-  ///   - config: the daemon's configuration file, in which `%DIR` stands for the directory of all. By default members may read
-  ///     and write in the directories of the people.
-  ///   - environment: of the daemon, beside the socket's group.
+  ///   - config: the daemon's configuration file, in which `%DIR` is the fixture's directory. By default members may read
+  ///     and write in the persons' directories.
+  ///   - environment: additional variables of the daemon.
   public init(config: String? = nil, environment: [String: String] = [:]) async throws {
-    // A group that every Debian and its descendants have.
+    // Every Debian-based system has this group.
     guard let users = getgrnam("users") else {
       throw TestSupportError.failed(program: "getgrnam", reason: "there is no group \"users\"")
     }
     group = users.pointee.gr_gid
     daemon = try await Daemon(
-      // Test servers are on the loopback interface, where jobs of members do not lead unless this is said.
+      // Test servers are on the loopback interface, which jobs of members may use only with this setting.
       environment: ["TRANSFERD_REDIRECTS": "any"].merging(environment) { $1 }
         .merging(["TRANSFERD_SOCKET_GROUP": "users"]) { $1 }.filter { !$0.value.isEmpty }, config: "",
       through: try Person.service.wrapper(group: group), isStarted: false)
@@ -64,7 +64,7 @@ public final class SharedDaemon: Sendable {
       chown(directory.path(name), Person.service.uid, Person.service.uid)
     }
     chmod(directory.path("run"), 0o711)
-    // The daemon writes with its own rights, and members keep their files in directories of their own.
+    // The daemon writes as its own user, while members keep their files in their own directories.
     chmod(daemon.downloads, 0o755)
     for person in [Person.alice, .bob, .stranger] {
       let own = try directory.directory("\(person)")
@@ -81,19 +81,19 @@ public final class SharedDaemon: Sendable {
       memberWriteRoots: [%DIR/alice, %DIR/bob, %DIR/stranger, %DIR/downloads]
     """
 
-  /// Writes the configuration file; the daemon reads it when it starts, and at SIGHUP.
+  /// Writes the configuration file, which the daemon reads at its start and at SIGHUP.
   public func configure(_ text: String) throws {
     let path = try daemon.directory.file(
       "config.yaml", text: text.replacingOccurrences(of: "%DIR", with: daemon.directory.path))
     chmod(path, 0o644)
   }
 
-  /// A directory that belongs to a person and that the daemon may write to.
+  /// A person's directory, in which the daemon may also write.
   public func directory(of person: Person) -> String {
     person == .service || person == .root ? daemon.downloads : daemon.directory.path("\(person)")
   }
 
-  /// Makes a file that belongs to a person, in the person's directory, and returns its path.
+  /// Makes a person's file in the person's directory and returns its path.
   @discardableResult
   public func file(_ name: String, _ text: String, of person: Person) throws -> String {
     let path = directory(of: person) + "/" + name
@@ -125,14 +125,14 @@ public final class SharedDaemon: Sendable {
     try launch(try BuiltPrograms.publicPath("transferctl"), arguments + ["--socket", daemon.socketPath], as: person)
   }
 
-  /// Adds a download that is not started, and returns its id.
+  /// Adds a paused download and returns its id.
   public func addPaused(_ name: String, _ arguments: String..., as person: Person) async throws -> String {
     let arguments = ["add", "http://127.0.0.1:9/\(name)", "--paused"] + arguments
     let result = try await ctlLaunch(arguments, as: person).runSuccessfully()
     return result.lines.first ?? ""
   }
 
-  /// An answer of the control API.
+  /// A response of the control API.
   public struct Answer: Equatable, Sendable {
     public var status: Int
     public var body: String
@@ -149,7 +149,7 @@ public final class SharedDaemon: Sendable {
     public var code: String? { json["code"] as? String }
   }
 
-  /// Asks the control API as a person.
+  /// Sends a request to the control API as a person.
   public func curl(
     _ path: String, _ arguments: String..., input: Data = Data(), as person: Person
   ) async throws -> Answer {
@@ -161,7 +161,7 @@ public final class SharedDaemon: Sendable {
       status: Int(text[end...].dropFirst()) ?? 0, body: String(text[..<end]))
   }
 
-  /// For streams that do not end.
+  /// The launch of curl, for streams that do not end.
   public func curlLaunch(_ path: String, _ arguments: [String], as person: Person) throws -> Launch {
     try launch(
       try BuiltPrograms.system("curl"),

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A certificate authority of the test's own and a server certificate it signed, made by `openssl`.
+/// A test certificate authority and a server certificate signed by it, made with `openssl`.
 public final class TestCertificates: Sendable {
   private let directory: TemporaryDirectory
   private let name: String
 
-  /// What a client must trust: PEM.
+  /// The authority's certificate as PEM, which clients must trust.
   public var authority: String { directory.path(isSelfSigned ? "server.pem" : "ca.pem") }
   /// The server's certificate: PEM.
   public var certificate: String { directory.path("\(name).pem") }
@@ -16,8 +16,8 @@ public final class TestCertificates: Sendable {
   /// Makes certificates for these names, which may be IP addresses.
   ///
   /// - Parameters:
-  ///   - days: how long the server's certificate is valid; negative makes one that has expired.
-  ///   - isSelfSigned: the server's certificate is its own authority.
+  ///   - days: the validity of the server's certificate; a negative value makes an expired one.
+  ///   - isSelfSigned: whether the server's certificate is its own authority.
   public init(
     names: [String] = ["127.0.0.1", "localhost"], days: Int = 2, isSelfSigned: Bool = false
   ) async throws {
@@ -70,11 +70,11 @@ public final class TestCertificates: Sendable {
   public struct Client: Sendable {
     /// PEM.
     public let certificate: String
-    /// PEM; the second one is encrypted.
+    /// The key as PEM, plain and encrypted.
     public let key, encryptedKey: String
     /// PKCS#12, encrypted.
     public let pkcs12: String
-    /// Of what is encrypted.
+    /// The password of the encrypted files.
     public let passphrase: String
   }
 

@@ -1,33 +1,33 @@
 import Foundation
 
-/// One response in the making: correct when it is made, then bent by the faults of a `FileBehaviour`.
+/// One response under construction: correct at first, then modified by the faults of a `FileBehaviour`.
 public struct Answer: Sendable {
-  /// How the body's end is told.
+  /// The framing of the body.
   public enum Framing: Sendable {
-    /// By Content-Length, unless the headers have one already.
+    /// Content-Length, unless the headers already have one.
     case length
-    /// By chunks, and the last one if `isEnded`.
+    /// Chunks, with the last one if `isEnded`.
     case chunks(isEnded: Bool)
-    /// By the end of the connection.
+    /// The end of the connection.
     case close
   }
 
-  /// What is served, as it was when the request came.
+  /// The served file at the time of the request.
   public let file: ServedFile
   public var status = 200
   public var headers: HeaderList = [:]
-  /// Where the body's bytes come from: the file, or what stands in its place.
+  /// The source of the body's bytes: the file or its replacement.
   public var content: Payload
   /// The part of `content` that is the body.
   public var range: Range<Int64> = 0..<0
   public var framing = Framing.length
   /// Steps before the status line.
   public var prelude: [Script.Step] = []
-  /// Steps between body bytes: after so many bytes of this response's body.
+  /// Steps between body bytes, after the given number of bytes of this response's body.
   public var interruptions: [(after: Int64, steps: [Script.Step])] = []
   /// Steps after the body.
   public var trailer: [Script.Step] = []
-  /// What is sent in place of all the rest.
+  /// The steps that replace the whole response.
   public var instead: Script?
 
   init(file: ServedFile) {
@@ -41,7 +41,7 @@ public struct Answer: Sendable {
     return answer
   }
 
-  /// Makes the body a part of the file, and says so in `Content-Range`.
+  /// Makes the body a part of the file, with `Content-Range`.
   public mutating func setPart(_ part: Range<Int64>) {
     status = 206
     content = file.payload
@@ -49,7 +49,7 @@ public struct Answer: Sendable {
     headers["Content-Range"] = contentRange(part, total: file.payload.size)
   }
 
-  /// Puts another body, whole, in the place of the file's.
+  /// Replaces the body by other bytes.
   public mutating func setBody(_ data: Data, contentType: String? = "text/plain") {
     content = Payload(data)
     range = 0..<content.size
@@ -57,28 +57,30 @@ public struct Answer: Sendable {
     headers["Content-Range"] = nil
   }
 
-  /// Makes the answer one that is not about the file: another status, no validators, a small body.
+  /// Makes the response independent of the file: another status, no validators, a small body.
   public mutating func replace(_ status: Int, body: Data, contentType: String? = "text/plain") {
     self.status = status
     for name in ["ETag", "Last-Modified", "Accept-Ranges"] { headers[name] = nil }
     setBody(body, contentType: contentType)
   }
 
-  /// The steps that send this answer.
+  /// The steps that send this response.
   func script(isHead: Bool) -> Script {
     if let instead { return instead }
     var steps = prelude
     steps.append(.status(status, headers: framedHeaders))
-    if !isHead { steps += bodySteps }
+    if !isHead, hasBody { steps += bodySteps }
     if case .close = framing { steps.append(.close) } else { steps.append(.keepAlive) }
     return Script(steps)
   }
+
+  /// Bytes after the head of a 204 or 304 would be taken for the next response on the connection (RFC 9112 §6.3).
+  private var hasBody: Bool { status != 204 && status != 304 }
 
   private var framedHeaders: HeaderList {
     var headers = headers
     switch framing {
     case .length:
-      let hasBody = status != 204 && status != 304
       if headers["Content-Length"] == nil && hasBody { headers["Content-Length"] = String(range.count) }
     case .chunks:
       headers["Content-Length"] = nil

@@ -1,7 +1,7 @@
-import Crypto
+import Digests
 import Foundation
 
-/// Reads a request's body in either framing (RFC 9112 §6) and keeps account of it.
+/// Reads a request's body in either framing (RFC 9112 §6) and records it.
 struct BodyReader {
   private enum Framing {
     case length(Int64)
@@ -12,7 +12,7 @@ struct BodyReader {
   private var framing: Framing
   private var kept = Data()
   private var length: Int64 = 0
-  private var hash = SHA256()
+  private var hash = IncrementalHash(.sha256)
 
   init(_ headers: HeaderList) {
     if headers["Transfer-Encoding"]?.lowercased() == "chunked" {
@@ -54,13 +54,13 @@ struct BodyReader {
 
   private mutating func take(_ limit: Int64, from socket: ClientSocket) throws -> Int64 {
     let piece = try socket.read(upTo: limit)
-    hash.update(data: piece)
+    hash.update(piece)
     kept.append(piece.prefix(max(0, LoopbackServer.keptBodyBytes - kept.count)))
     length += Int64(piece.count)
     return Int64(piece.count)
   }
 
-  /// Writes what has been read into the request's record.
+  /// Stores the bytes read so far in the request's record.
   func describe(_ request: inout ServedRequest) {
     request.body = kept
     request.bodyLength = length

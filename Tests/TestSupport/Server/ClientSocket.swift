@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The server's end of one connection, with blocking calls that the server's stop and the client's leaving end.
+/// The server's end of one connection. Its blocking calls end when the server stops or the client disconnects.
 ///
-/// Used by one thread; `shutDown()` alone may come from another.
+/// It is used by one thread; only `shutDown()` may be called by another.
 final class ClientSocket: @unchecked Sendable {  // `received` and the pace belong to the connection's thread
   /// The client, or the server's stop, has ended the connection.
   struct Gone: Error {}
@@ -72,7 +72,7 @@ final class ClientSocket: @unchecked Sendable {  // `received` and the pace belo
 
   func drip(bytesPerSecond: Int) { self.bytesPerSecond = max(1, bytesPerSecond) }
 
-  /// Writes all bytes, at the pace of `drip`, and tells of each piece that went out.
+  /// Writes all bytes at the rate of `drip`, and reports each piece that was written.
   func write(_ data: Data, wrote: (Int) -> Void = { _ in }) throws {
     guard let bytesPerSecond else { return try writeAtOnce(data, wrote: wrote) }
     let slice = max(1, bytesPerSecond / 20)
@@ -112,14 +112,14 @@ final class ClientSocket: @unchecked Sendable {  // `received` and the pace belo
     try pause(milliseconds: -1)
   }
 
-  /// Blocks for a time, or for ever, unless woken.
+  /// Blocks for a time, or for ever, until it is woken.
   private func pause(milliseconds: Int32) throws {
     let events = poll(
       [(descriptor, Self.peerClosed), (wakeup.descriptor, POLLIN)], milliseconds: milliseconds)
     if events[0] != 0 { throw Gone() }
   }
 
-  /// Ends both directions, so that the thread that uses the socket leaves its blocking call.
+  /// Shuts down both directions, so that the thread of the socket leaves its blocking call.
   func shutDown() {
     isClosed.withLock { if !$0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) } }
   }
@@ -131,9 +131,9 @@ final class ClientSocket: @unchecked Sendable {  // `received` and the pace belo
     }
   }
 
-  /// Sends FIN, lets the client have what was written, and closes.
+  /// Sends FIN, waits until the client has received everything, and closes.
   ///
-  /// Closing with unread bytes of a request would send RST and destroy the response on its way.
+  /// Closing with unread bytes of a request would send RST and destroy the response in transit.
   func finish() {
     shutdown(descriptor, Int32(SHUT_WR))
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
@@ -143,7 +143,7 @@ final class ClientSocket: @unchecked Sendable {  // `received` and the pace belo
     close()
   }
 
-  /// Closes with RST (`SO_LINGER` 0, socket(7)) once the client's side has taken what was written.
+  /// Closes with RST (`SO_LINGER` 0, socket(7)) after the client's side has acknowledged all bytes.
   func reset() {
     for _ in 0..<2000 where unsentBytes > 0 { usleep(1000) }
     var linger = Glibc.linger(l_onoff: 1, l_linger: 0)

@@ -1,4 +1,4 @@
-/// Random numbers that follow from a seed alone (SplitMix64: Steele, Lea, Flood 2014), the same in every run.
+/// Random numbers that depend only on a seed (SplitMix64: Steele, Lea, Flood 2014), the same in every run.
 public struct ConversationRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -12,10 +12,10 @@ public struct ConversationRandom: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// True so many times in a hundred.
+  /// True with this probability in percent.
   public mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-  /// One of some values.
+  /// One of the values.
   public mutating func one<Value>(of values: [Value]) -> Value {
     values[Int.random(in: 0..<values.count, using: &self)]
   }

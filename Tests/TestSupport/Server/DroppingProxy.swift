@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A TCP proxy on loopback that cuts connections: a fault for protocols whose servers cannot be scripted.
+/// A TCP proxy on the loopback interface that drops connections: a fault for protocols without a scriptable server.
 public final class DroppingProxy: Sendable {
-  /// What happens to one connection.
+  /// The fault of one connection.
   public struct Rule: Sendable {
-    /// Both sides are cut after this many bytes went to the client; `nil`: never.
+    /// Drops both sides after this many bytes to the client; `nil`: never.
     public var cutAfterSent: Int64?
-    /// Both sides are cut after this many bytes came from the client; `nil`: never.
+    /// Drops both sides after this many bytes from the client; `nil`: never.
     public var cutAfterReceived: Int64?
-    /// Falls silent instead of cutting, both sides left open.
+    /// Stops forwarding instead, and keeps both sides open.
     public var isSilent = false
 
     public init(cutAfterSent: Int64? = nil, cutAfterReceived: Int64? = nil, isSilent: Bool = false) {
@@ -22,21 +22,21 @@ public final class DroppingProxy: Sendable {
   }
 
   public struct Connection: Sendable {
-    /// Bytes that went to the client.
+    /// The number of bytes to the client.
     public var sent: Int64 = 0
-    /// Bytes that came from the client.
+    /// The number of bytes from the client.
     public var received: Int64 = 0
     public var isOpen = true
   }
 
   public let port: UInt16
-  /// What went through, one for each connection, in the order they came.
+  /// The traffic of each connection, in the order of their arrival.
   public let connections = Watched<[Connection]>([])
   private let core: Core
 
   /// - Parameters:
-  ///   - target: the port of 127.0.0.1 that is behind the proxy.
-  ///   - rule: asked for each connection, by its number from 0.
+  ///   - target: the port of 127.0.0.1 behind the proxy.
+  ///   - rule: returns the fault of the connection with this number, from 0.
   public init(to target: UInt16, rule: @escaping @Sendable (Int) -> Rule = { _ in .pass }) throws {
     let (listener, port) = try listenOnLoopback()
     self.port = port
@@ -46,7 +46,7 @@ public final class DroppingProxy: Sendable {
 
   deinit { core.stop() }
 
-  /// Cuts every connection that is open now.
+  /// Drops all open connections.
   public func cutAll() { core.cutAll() }
 }
 
@@ -143,11 +143,11 @@ private final class Core: Sendable {
         $0[number].sent = sentNow; $0[number].received = receivedNow
       }
       guard sent >= rule.cutAfterSent ?? .max || received >= rule.cutAfterReceived ?? .max else { continue }
-      // Silent: until the client goes, or the proxy does.
+      // Stay silent until the client disconnects or the proxy ends.
       if rule.isSilent { _ = poll([(client, 0x2000)]) }
       break
     }
-    // Closing with unread bytes would send RST, and the client would lose some of what it was sent.
+    // Closing with unread bytes would send RST, and the client would lose bytes in transit.
     shutdown(client, Int32(SHUT_WR))
     for _ in 0..<100_000 where poll([(client, POLLIN)], milliseconds: 2000)[0] != 0 {
       guard recv(client, &buffer, buffer.count, 0) > 0 else { break }
@@ -160,7 +160,7 @@ private final class Core: Sendable {
     connections.mutate { $0[number].isOpen = false }
   }
 
-  /// Bytes moved; `nil` at the end of either side.
+  /// The number of forwarded bytes; `nil` at the end of either side.
   private func move(from source: Int32, to target: Int32, _ buffer: inout [UInt8], _ limit: Int64?) -> Int64? {
     let wanted = min(Int64(buffer.count), limit ?? .max)
     guard wanted > 0 else { return nil }

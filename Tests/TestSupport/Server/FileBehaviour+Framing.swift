@@ -1,13 +1,13 @@
 import Foundation
 
-/// What is wrong with the message: its length, its coding, its size.
+/// Faults of the message: its length, its coding, its size.
 extension FileBehaviour {
   /// Chunked; without the last chunk if `isEnded` is false.
   public func chunked(isEnded: Bool = true, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in answer.framing = .chunks(isEnded: isEnded) }
   }
 
-  /// Neither Content-Length nor chunks: the body ends with the connection, whole or after so many bytes.
+  /// Neither Content-Length nor chunks: the body ends with the connection, complete or after this many bytes.
   public func withoutContentLength(endingAfter bytes: Int64? = nil, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in
       answer.framing = .close
@@ -20,17 +20,17 @@ extension FileBehaviour {
     answering(on: when) { answer, _ in answer.headers[all: "Content-Length"] = values }
   }
 
-  /// Sends more bytes than Content-Length says, then keeps the connection.
+  /// Sends more bytes than Content-Length, then keeps the connection.
   public func trailingGarbage(_ garbage: Data, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in answer.trailer.append(.raw(garbage)) }
   }
 
-  /// What is wrong with a gzip stream.
+  /// The fault of a gzip stream.
   public enum GzipFlaw: Sendable {
     case none, wrongChecksum, cutShort, trailingGarbage
   }
 
-  /// Sends the body with `Content-Encoding: gzip`, asked or not.
+  /// Sends the body with `Content-Encoding: gzip`, even if the client does not accept it.
   public func gzipped(_ flaw: GzipFlaw = .none, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in
       var body = gzip(answer.content.bytes(answer.range))
@@ -47,7 +47,7 @@ extension FileBehaviour {
     }
   }
 
-  /// A gzip body of about `size / 158` bytes that unfolds to `size` zeros.
+  /// A gzip body of about `size / 158` bytes that expands to `size` zeros.
   public func gzipBomb(unfoldingTo size: Int, on when: When = .always) -> FileBehaviour {
     let bomb = TestSupport.gzipBomb(unfoldingTo: size)
     return answering(on: when) { answer, _ in
@@ -56,7 +56,7 @@ extension FileBehaviour {
     }
   }
 
-  /// Sends a header line along, with every status.
+  /// Adds a header line to responses of every status.
   public func header(_ name: String, _ value: String, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in answer.headers.add(name, value) }
   }
@@ -66,7 +66,7 @@ extension FileBehaviour {
     header("Content-Disposition", value, on: when)
   }
 
-  /// Sends so many interim responses before the real one.
+  /// Sends this many interim responses before the final one.
   public func interim(
     _ status: Int = 100, times: Int, headers: HeaderList = [:], on when: When = .always
   ) -> FileBehaviour {
@@ -83,26 +83,26 @@ extension FileBehaviour {
     }
   }
 
-  /// One header line of so many bytes.
+  /// One header line with this many bytes.
   public func hugeHeader(_ bytes: Int = 1 << 20, on when: When = .always) -> FileBehaviour {
     header("X-Huge", String(repeating: "x", count: bytes), on: when)
   }
 
-  /// So many different cookies.
+  /// This many different cookies.
   public func cookies(_ count: Int, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in
       for number in 0..<count { answer.headers.add("Set-Cookie", "c\(number)=\(number); Path=/") }
     }
   }
 
-  /// The bytes alone, without any head, as HTTP/0.9 would.
+  /// The bytes without a head, as in HTTP/0.9.
   public func withoutHead(on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in
       answer.instead = [.bodyFrom(answer.content, answer.range), .close]
     }
   }
 
-  /// Puts these bytes in the place of the whole response, then closes.
+  /// Sends these bytes instead of the whole response, then closes.
   public func raw(_ text: String, on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in answer.instead = [.raw(Data(text.utf8)), .close] }
   }

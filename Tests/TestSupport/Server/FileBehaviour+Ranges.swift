@@ -1,13 +1,13 @@
 import Foundation
 
-/// What goes wrong between `Range` and `Content-Range`.
+/// Faults of `Range` and `Content-Range`.
 extension FileBehaviour {
-  /// Answers 200 with the whole file, whatever was asked.
+  /// Sends 200 with the whole file for every request.
   public func ignoringRange(on when: When = .always) -> FileBehaviour {
     serving(on: when) { file, _ in file.honoursRange = false }
   }
 
-  /// 206 from another offset than asked, `bytes` later or (negative) earlier, with the bytes that belong there.
+  /// 206 with an offset that is `bytes` later (or earlier, if negative) than requested, and the bytes of that offset.
   public func shiftingRange(by bytes: Int64, on when: When = .ranged) -> FileBehaviour {
     answering(on: when) { answer, _ in
       guard answer.status == 206 else { return }
@@ -16,7 +16,7 @@ extension FileBehaviour {
     }
   }
 
-  /// 206 whose header says what was asked, with the bytes of another place, as many.
+  /// 206 whose header has the requested range, but with the same number of bytes from another place.
   public func lyingAboutRange(by bytes: Int64, on when: When = .ranged) -> FileBehaviour {
     answering(on: when) { answer, _ in
       guard answer.status == 206 else { return }
@@ -26,7 +26,7 @@ extension FileBehaviour {
     }
   }
 
-  /// 206 with at most `bytes` of what was asked, said correctly: the client must ask for the rest.
+  /// 206 with at most `bytes` of the range and a correct header: the client must request the rest.
   public func shorteningRange(to bytes: Int64, on when: When = .ranged) -> FileBehaviour {
     answering(on: when) { answer, _ in
       guard answer.status == 206 else { return }
@@ -42,7 +42,7 @@ extension FileBehaviour {
     }
   }
 
-  /// Sends this `Content-Range` with a 206, whatever the body is; none when `nil`.
+  /// Sends this `Content-Range` with a 206, independently of the body; none if `nil`.
   public func contentRange(_ value: String?, on when: When = .ranged) -> FileBehaviour {
     answering(on: when) { answer, _ in
       if answer.status == 206 { answer.headers["Content-Range"] = value }
@@ -64,14 +64,14 @@ extension FileBehaviour {
     }
   }
 
-  /// 206 with a part of the file though no range was asked: by default the second half.
+  /// 206 with a part of the file, by default the second half, although no range was requested.
   public func unaskedPart(_ part: Range<Int64>? = nil, on when: When = .fresh) -> FileBehaviour {
     answering(on: when) { answer, _ in
       answer.setPart(part ?? answer.file.payload.size / 2..<answer.file.payload.size)
     }
   }
 
-  /// 416 to every range; with `Content-Range: bytes */length` if wanted, of the file's or another length.
+  /// 416 for every range, optionally with `Content-Range: bytes */length` of the file's or another length.
   public func refusingRange(
     withLength: Bool = true, length: Int64? = nil, on when: When = .ranged
   ) -> FileBehaviour {

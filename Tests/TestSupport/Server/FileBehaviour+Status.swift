@@ -1,11 +1,11 @@
 import Foundation
 
-/// Answers that are not the file: refusals, errors, redirects.
+/// Responses without the file: refusals, errors, redirects.
 extension FileBehaviour {
-  /// A `Retry-After` in its two forms, or none of them.
+  /// A `Retry-After` in one of its two forms, or an invalid one.
   public enum RetryAfter: Sendable {
     case seconds(Int)
-    /// An HTTP date so many seconds from the answer.
+    /// An HTTP date this many seconds after the response.
     case date(inSeconds: Double)
     case text(String)
 
@@ -18,7 +18,7 @@ extension FileBehaviour {
     }
   }
 
-  /// Answers with a status and a small error page, by default always; `on: .first(2)` makes it recover.
+  /// Sends a status and a small error page, by default always; with `on: .first(2)` the server recovers.
   public func failing(
     _ status: Int, on when: When = .always, retryAfter: RetryAfter? = nil,
     body: String = "<html>error page</html>\n", contentType: String? = "text/html"
@@ -34,7 +34,7 @@ extension FileBehaviour {
     answering(on: when) { answer, _ in answer.replace(status, body: Data(), contentType: nil) }
   }
 
-  /// 200 with a page in the place of the file, as a login or captcha page comes.
+  /// 200 with a page instead of the file, like a login or captcha page.
   public func page(_ html: String = "<html>please log in</html>\n", on when: When = .always) -> FileBehaviour {
     failing(200, on: when, body: html)
   }
@@ -64,7 +64,7 @@ extension FileBehaviour {
     }
   }
 
-  /// Redirects, by default whatever is asked: to a path, `//host/…`, `file:…`, another server's URL; `nil` sends no
+  /// Redirects requests, by default all of them: to a path, `//host/…`, `file:…`, another server's URL; `nil` sends no
   /// `Location`.
   public func redirecting(
     to location: String?, status: Int = 302, on when: When = .always
@@ -75,12 +75,12 @@ extension FileBehaviour {
     }
   }
 
-  /// `/hop/3` leads over `/hop/2` and `/hop/1` to `/file`; other paths are served.
+  /// `/hop/3` redirects over `/hop/2` and `/hop/1` to `/file`; other paths are served.
   public func behindRedirects(status: Int = 302) -> FileBehaviour {
     hops(status) { $0 > 1 ? "/hop/\($0 - 1)" : "/file" }
   }
 
-  /// `/hop/1` leads to `/hop/2` and so on, without end and without a loop.
+  /// `/hop/1` redirects to `/hop/2` and so on, without end and without a loop.
   public func redirectingForEver(status: Int = 302) -> FileBehaviour {
     hops(status) { "/hop/\($0 + 1)" }
   }

@@ -1,13 +1,13 @@
-import Crypto
+import Digests
 import Foundation
 
-/// What the server says about the file's identity, and how that changes.
+/// The validators of the file and their changes.
 extension FileBehaviour {
-  /// What becomes of ETag and Last-Modified when the content changes.
+  /// The validators after the content changes.
   public enum NewValidators: Sendable {
-    /// Those of the new content, modified a day later: what an honest server says.
+    /// Those of the new content, modified a day later, as from a correct server.
     case new
-    /// The old ones stay: the client is lied to.
+    /// The old ones, which is wrong.
     case kept
     case none
   }
@@ -41,7 +41,7 @@ extension FileBehaviour {
     serving(on: when) { file, _ in file.lastModified = date }
   }
 
-  /// Sends the ETag as a weak one, `W/"…"`.
+  /// Sends a weak ETag, `W/"…"`.
   public func weakETag(on when: When = .always) -> FileBehaviour {
     serving(on: when) { file, _ in file.etag = file.etag.map { "W/" + $0 } }
   }
@@ -60,17 +60,17 @@ extension FileBehaviour {
     answering(on: when) { answer, _ in answer.headers["Last-Modified"] = answer.headers["Date"] }
   }
 
-  /// Another ETag at each request, as from mirrors that do not agree; Last-Modified stays.
+  /// Sends another ETag at each request, like different mirrors; Last-Modified stays.
   public func etagPerRequest() -> FileBehaviour {
     serving { file, request in file.etag = file.etag.map { "\"\(request.index)-\($0.dropFirst())" } }
   }
 
-  /// Answers 200 to every `If-Range` with an entity tag; the date form is honoured.
+  /// Sends 200 for every `If-Range` with an entity tag; the date form is honoured.
   public func rejectingIfRangeTag(on when: When = .always) -> FileBehaviour {
     serving(on: when) { file, _ in file.honoursIfRangeTag = false }
   }
 
-  /// A digest field that a server may send along.
+  /// A digest field of a response.
   public enum DigestField: Sendable {
     /// `Repr-Digest: sha-256=:…:`, of the whole file (RFC 9530).
     case reprDigest
@@ -86,13 +86,13 @@ extension FileBehaviour {
       let payload = isRight ? answer.file.payload : Payload(Data("other".utf8))
       switch field {
       case .reprDigest:
-        let digest = payload.digest(SHA256.self).base64EncodedString()
+        let digest = payload.digest(.sha256).base64EncodedString()
         answer.headers["Repr-Digest"] = "sha-256=:\(digest):"
       case .contentMD5:
         let body = isRight ? answer.content.bytes(answer.range) : Data("other".utf8)
-        answer.headers["Content-MD5"] = Payload(body).digest(Insecure.MD5.self).base64EncodedString()
+        answer.headers["Content-MD5"] = Payload(body).digest(.md5).base64EncodedString()
       case .amazonSHA256:
-        answer.headers["x-amz-checksum-sha256"] = payload.digest(SHA256.self).base64EncodedString()
+        answer.headers["x-amz-checksum-sha256"] = payload.digest(.sha256).base64EncodedString()
       }
     }
   }

@@ -1,15 +1,14 @@
 import Foundation
 import Synchronization
 
-/// A file as a server offers it, and all that may be wrong with that server: a value, composed in one line.
+/// A file on a server and the server's faults: a value that is composed in one line.
 ///
 /// `.file(payload)` alone is correct: GET and HEAD, `Range` and `If-Range`, a strong ETag, Last-Modified, 206 and
-/// 416 (RFC 9110 §13, §14). Each further word changes what some requests meet, later words on top of earlier:
-/// `.file(payload).withoutETag().dropping(after: 4096, on: .first(2), by: .reset)`.
+/// 416 (RFC 9110 §13, §14). Each further call changes some requests, and later calls override earlier ones:
 public struct FileBehaviour: Sendable {
-  /// Changes what is served, before a request is answered.
+  /// Changes the served file before the response is made.
   public typealias ResourceChange = @Sendable (inout ServedFile, ServedRequest) -> Void
-  /// Changes an answer that is correct for what is served.
+  /// Changes the correct response for the served file.
   public typealias AnswerChange = @Sendable (inout Answer, ServedRequest) -> Void
 
   private var file: ServedFile
@@ -21,26 +20,26 @@ public struct FileBehaviour: Sendable {
     FileBehaviour(file: ServedFile(payload))
   }
 
-  /// A correct server of so many bytes.
+  /// A correct server of this many bytes.
   public static func file(size: Int64, seed: UInt64 = 1) -> FileBehaviour {
     .file(Payload(size: size, seed: seed))
   }
 
-  /// Changes what is served: the ground of every ready-made word about the file.
+  /// Changes the served file: the basis of the methods about the file.
   public func serving(on when: When = .always, _ change: @escaping ResourceChange) -> FileBehaviour {
     var behaviour = self
     behaviour.resourceChanges.append((when, change))
     return behaviour
   }
 
-  /// Changes the answer: the ground of every ready-made fault.
+  /// Changes the response: the basis of the methods for faults.
   public func answering(on when: When = .always, _ change: @escaping AnswerChange) -> FileBehaviour {
     var behaviour = self
     behaviour.answerChanges.append((when, change))
     return behaviour
   }
 
-  /// A handler with a count of its own.
+  /// A handler with its own request counter.
   public func handler() -> LoopbackServer.Handler {
     let counter = RequestCounter()
     return { request in script(for: request, ordinal: counter.ordinal(of: request)) }
@@ -70,16 +69,16 @@ private final class RequestCounter: Sendable {
   }
 }
 
-/// A file with its validators, as it is at the moment of one request.
+/// A file with its validators at the time of one request.
 public struct ServedFile: Sendable {
   public var payload: Payload
   /// As sent, quotes included.
   public var etag: String?
   public var lastModified: Date?
   public var contentType: String? = "application/octet-stream"
-  /// Whether `Range` is honoured; else every GET is answered with 200 and everything.
+  /// Whether `Range` is honoured; otherwise every GET gets 200 with the whole file.
   public var honoursRange = true
-  /// Whether the entity tag in an `If-Range` is ever found equal.
+  /// Whether an entity tag in `If-Range` can match.
   public var honoursIfRangeTag = true
 
   init(_ payload: Payload) {
@@ -88,7 +87,7 @@ public struct ServedFile: Sendable {
     lastModified = Date(timeIntervalSince1970: 1_700_000_000)
   }
 
-  /// The correct answer to a request (RFC 9110 §13.2.2 gives the order).
+  /// The correct response to a request, in the order of RFC 9110 §13.2.2.
   func answer(to request: ServedRequest) -> Answer {
     var answer = Answer(file: self)
     answer.headers["Date"] = httpDate(Date())
@@ -121,7 +120,7 @@ public struct ServedFile: Sendable {
   }
 }
 
-/// A date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+/// A date in the format of HTTP: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
 public func httpDate(_ date: Date) -> String {
   var seconds = time_t(date.timeIntervalSince1970.rounded(.down))
   var parts = tm()

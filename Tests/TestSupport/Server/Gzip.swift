@@ -1,6 +1,6 @@
 import Foundation
 
-/// Wraps bytes as gzip (RFC 1952) in stored blocks: nothing gets smaller, every reader understands it.
+/// Wraps bytes as gzip (RFC 1952) in stored blocks, without compression.
 public func gzip(_ data: Data) -> Data {
   var stream = gzipHeader
   var rest = data[...]
@@ -17,9 +17,9 @@ public func gzip(_ data: Data) -> Data {
   return stream
 }
 
-/// A gzip stream that unfolds to `size` zeros, 258 for each 13 bits (RFC 1951 §3.2.6).
+/// A gzip stream that expands to `size` zeros, 258 for each 13 bits (RFC 1951 §3.2.6).
 ///
-/// Its checksum is wrong: a reader that comes so far has already failed the test.
+/// Its checksum is wrong: a reader that gets that far has already failed the test.
 public func gzipBomb(unfoldingTo size: Int) -> Data {
   var bits = BitWriter()
   bits.append(0b011, count: 3)  // last block, fixed Huffman codes

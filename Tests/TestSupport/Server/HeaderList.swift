@@ -1,4 +1,4 @@
-/// Header lines in their order, as received or as they shall be sent; names compare without case.
+/// Header lines in order, as received or to be sent; names are compared without case.
 public struct HeaderList: Sendable, ExpressibleByDictionaryLiteral, Sequence {
   public private(set) var lines: [(name: String, value: String)]
 

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A scripted HTTP/1.1 server on 127.0.0.1: real sockets, one blocking thread a connection, every fault exact.
+/// A scripted HTTP/1.1 server on 127.0.0.1 with real sockets, one blocking thread per connection, and exact faults.
 ///
 /// ```swift
 /// let payload = Payload(size: 8 << 20)
@@ -11,37 +11,37 @@ import Glibc
 /// #expect(server.requests[1].headers["Range"] == "bytes=1048576-")
 /// ```
 public final class LoopbackServer: Sendable {
-  /// Decides what happens with a request; called on the connection's thread and must not block.
+  /// Chooses the script for a request. It is called on the connection's thread and must not block.
   public typealias Handler = @Sendable (ServedRequest) -> Script
 
-  /// When a request's body is read.
+  /// The time at which a request's body is read.
   public enum BodyReading: Sendable {
-    /// To its end, after `100 Continue` where the client expects it; then the handler is asked.
+    /// Before the handler is called, after `100 Continue` if the client expects it.
     case beforeHandler
-    /// By `.readBody` steps; the handler is asked as soon as the head is there.
+    /// By `.readBody` steps; the handler is called as soon as the head has arrived.
     case byScript
   }
 
-  /// What the server has counted since it started.
+  /// The server's counters since its start.
   public struct Counters: Sendable, Equatable {
-    /// Body bytes handed to sockets. A client that leaves early may have read fewer.
+    /// Body bytes written to sockets. A client that disconnects early may have read fewer.
     public internal(set) var bodyBytesSent: Int64 = 0
     public internal(set) var connections = 0
     public internal(set) var openConnections = 0
     public internal(set) var maxOpenConnections = 0
-    /// The requests being answered at this moment, and the most there ever were.
+    /// The number of requests being served now, and its maximum.
     public internal(set) var openRequests = 0
     public internal(set) var maxOpenRequests = 0
   }
 
-  /// So much of each request's body is kept for tests to look at.
+  /// The number of bytes of each request's body that are kept for tests.
   public static let keptBodyBytes = 8 << 20
-  /// Connections served at once; further ones wait in the listening socket's queue.
+  /// Maximum number of connections that are served at once; further ones wait in the listening socket's queue.
   public static let connectionLimit = 256
 
   private let core: ServerCore
 
-  /// Starts a server that answers by `handler`.
+  /// Starts a server with a handler.
   public init(bodies: BodyReading = .beforeHandler, _ handler: @escaping Handler) throws {
     core = try ServerCore(bodies: bodies, handler: handler)
     startThread { [core] in core.accept() }
@@ -52,7 +52,7 @@ public final class LoopbackServer: Sendable {
     try self.init(behaviour.handler())
   }
 
-  /// Starts a server with a file at each of these paths, and 404 elsewhere.
+  /// Starts a server with a file at each of these paths; other paths get 404.
   public convenience init(files: [String: FileBehaviour]) throws {
     let handlers = files.mapValues { $0.handler() }
     try self.init { handlers[$0.path]?($0) ?? .response(404, text: "not here\n") }
@@ -62,7 +62,7 @@ public final class LoopbackServer: Sendable {
 
   public var port: UInt16 { core.port }
 
-  /// The URL of a target, which begins with `/`.
+  /// The URL of a target, which must begin with `/`.
   public func url(_ target: String) -> String { "http://127.0.0.1:\(port)\(target)" }
 
   /// `127.0.0.1:port`, as in a URL.
@@ -75,7 +75,7 @@ public final class LoopbackServer: Sendable {
 
   /// Suspends until `count` requests that match have arrived, and returns them.
   ///
-  /// A request counts once its head is there and, unless the script reads bodies, its body too.
+  /// A request counts when its head has arrived and, unless the script reads bodies, its body too.
   @discardableResult
   public func waitForRequests(
     _ count: Int = 1, timeout: Duration = .seconds(120),
@@ -87,7 +87,7 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// Suspends until the counters satisfy a condition, such as `{ $0.openConnections == 0 }`.
+  /// Suspends until the counters meet a condition, such as `{ $0.openConnections == 0 }`.
   public func waitForCounters(
     timeout: Duration = .seconds(120), until condition: @escaping @Sendable (Counters) -> Bool
   ) async throws {
@@ -96,11 +96,11 @@ public final class LoopbackServer: Sendable {
     }
   }
 
-  /// Ends all stalls, those of later requests too.
+  /// Ends all stalls, including those of later requests.
   public func release() { core.released.open() }
 
   /// Closes the listening socket and all connections, and returns when their threads have ended.
   ///
-  /// Clients that connect later are refused; what a script had not yet written stays unwritten.
+  /// Later connections are refused; the rest of running scripts is not sent.
   public func stop() { core.stop() }
 }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What the loopback server does with one request: steps, executed in order on the socket.
+/// The actions of the loopback server for one request: steps that are executed in order on the socket.
 ///
-/// Nothing is added: no Content-Length, no Date. After the last step the connection is closed with FIN, unless
-/// that step is `.keepAlive`. Steps that write body bytes are passed over when the request was a HEAD.
+/// Nothing is added, neither Content-Length nor Date. After the last step the connection is closed with FIN, unless
+/// that step is `.keepAlive`. Steps that write body bytes are skipped for HEAD.
 public struct Script: Sendable, ExpressibleByArrayLiteral {
-  /// One act on the socket.
+  /// One action on the socket.
   public enum Step: Sendable {
     /// A status line, header lines and the empty line.
     case status(Int, reason: String? = nil, headers: HeaderList = [:])
-    /// Bytes as they are, for HEAD too; not counted as body.
+    /// Raw bytes, also for HEAD; not counted as body.
     case raw(Data)
     /// Body bytes.
     case body(Data)
-    /// Body bytes of a payload, made as they are sent.
+    /// Body bytes of a payload, generated while they are sent.
     case bodyFrom(Payload, Range<Int64>)
     /// One chunk of a chunked body.
     case chunk(Data)
@@ -21,19 +21,19 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     case chunksFrom(Payload, Range<Int64>)
     /// The chunk that ends a chunked body.
     case lastChunk
-    /// The same bytes over and over until the client goes. Not counted as body.
+    /// The same bytes repeatedly until the client disconnects. Not counted as body.
     case endless(Data)
-    /// Writes what follows no faster than this.
+    /// Limits the rate of the following bytes.
     case drip(bytesPerSecond: Int)
-    /// Silence until `LoopbackServer.release()`, or until the client goes.
+    /// Stalls until `LoopbackServer.release()` is called or the client disconnects.
     case stall
-    /// Silence until the gate opens, or the client goes.
+    /// Stalls until the gate opens or the client disconnects.
     case waitFor(Gate)
-    /// Opens a gate: tells the test that the script has come here.
+    /// Opens a gate to tell the test that the script has reached this step.
     case signal(Gate)
-    /// Reads the request's body, or so much of it. Only for servers that leave bodies to the script.
+    /// Reads the request's body, or this many bytes of it. Only for servers that leave bodies to the script.
     case readBody(upTo: Int64 = .max)
-    /// Ends the connection with RST, after what was written has reached the client (or 2 s, if it reads nothing).
+    /// Ends the connection with RST after the written bytes have reached the client (or after 2 s).
     case reset
     /// Ends the connection with FIN.
     case close
@@ -50,7 +50,7 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     Script(first.steps + second.steps)
   }
 
-  /// A whole response with Content-Length that keeps the connection.
+  /// A complete response with Content-Length that keeps the connection.
   public static func response(_ status: Int, headers: HeaderList = [:], body: Data = Data()) -> Script {
     var headers = headers
     if status >= 200 && status != 204 && status != 304 {
@@ -59,12 +59,12 @@ public struct Script: Sendable, ExpressibleByArrayLiteral {
     return [.status(status, headers: headers), .body(body), .keepAlive]
   }
 
-  /// A whole response of text.
+  /// A complete response with a text.
   public static func response(_ status: Int, headers: HeaderList = [:], text: String) -> Script {
     response(status, headers: headers, body: Data(text.utf8))
   }
 
-  /// A redirect; without `Location` when it is `nil`.
+  /// A redirect; without `Location` if it is `nil`.
   public static func redirect(to location: String?, status: Int = 302) -> Script {
     var headers: HeaderList = [:]
     headers["Location"] = location

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A small FTP server (RFC 959, RFC 3659) that serves one file for reading: correct, unless a test says otherwise for some
-/// command. One thread a connection.
+/// A small FTP server (RFC 959, RFC 3659) that serves one file for reading. It is correct unless a test replaces some
+/// replies. One thread per connection.
 public final class ScriptedFTP: Sendable {
-  /// Another reply to a command; `nil` is the correct one. The number counts the commands from 0.
+  /// Returns another reply to a command; `nil` is the correct one. The number counts the commands from 0.
   public typealias Fault = @Sendable (_ command: String, _ argument: String, _ number: Int) -> Change?
 
   public enum Change: Sendable {
-    /// These bytes in place of the reply. `nil` for the bytes: the connection ends.
+    /// These bytes instead of the reply; `nil` bytes end the connection.
     case reply(Data?)
-    /// `RETR`: the first reply, then so many bytes of the file from its offset on, then the last reply (`nil`: the connection
+    /// `RETR`: the first reply, then this many bytes of the file from its offset, then the last reply (`nil`: the connection
     /// ends without one).
     case transfer(opening: Data, bytes: Int64, closing: Data?)
   }
@@ -50,7 +50,7 @@ public final class ScriptedFTP: Sendable {
 
   public func url(_ path: String) -> String { "ftp://127.0.0.1:\(port)\(path)" }
 
-  /// The commands that came, with their arguments.
+  /// The received commands with their arguments.
   public var commands: [String] { state.withLock { $0.commands } }
 
   public func stop() {
@@ -120,7 +120,7 @@ private final class Dialogue: @unchecked Sendable {  // everything but the socke
     } catch {}
   }
 
-  /// False where the connection ends.
+  /// Returns `false` if the connection ends.
   private func answer(_ command: String, _ argument: String) throws -> Bool {
     switch change(command, argument) {
     case .reply(let data?): try socket.write(data)
@@ -184,7 +184,7 @@ private final class Dialogue: @unchecked Sendable {  // everything but the socke
     let start = min(max(0, range.lowerBound), file.size)
     let whole = start..<max(start, min(range.upperBound, file.size))
     for piece in whole.pieces(of: 1 << 16) {
-      // A client that has enough closes its end.
+      // A client that has enough bytes closes its end.
       do { try data.write(file.bytes(piece)) } catch { return }
     }
   }

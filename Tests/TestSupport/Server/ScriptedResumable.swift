@@ -1,19 +1,19 @@
 import Foundation
 
-/// A server of "Resumable Uploads for HTTP" on the loopback server, of one interop version: correct, unless a test says
-/// otherwise for some request. Its target answers `201` with the body `done`.
+/// A server of "Resumable Uploads for HTTP" on the loopback server, with one interop version. It is correct unless a
+/// test replaces some responses. Its target responds with `201` and the body `done`.
 public final class ScriptedResumable: Sendable {
-  /// Another behaviour for a request; the number counts the requests of that method from 0.
+  /// Returns another behaviour for a request; the number counts the requests of that method from 0.
   public typealias Fault = @Sendable (_ request: ServedRequest, _ number: Int) -> Change?
 
   public enum Change: Sendable {
-    /// In place of all the server would do.
+    /// Runs this script instead.
     case instead(Script)
-    /// Take so many bytes of the body, say so by a 104, and then do this.
+    /// Accepts this many bytes of the body, reports them by a 104, and then runs the script.
     case take(Int64, then: [Script.Step])
-    /// Another final status of the target.
+    /// Sends another final status of the target.
     case target(Int)
-    /// Do not say where the upload is.
+    /// Sends no Location of the upload.
     case silent
   }
 

@@ -1,16 +1,16 @@
-import Crypto
+import Digests
 import Foundation
 import Synchronization
 
-/// A small S3 on the loopback server for one object: correct, unless a test says otherwise for some request. Signatures are
-/// not verified, checksums are.
+/// A small S3 server for one object on the loopback server. It is correct unless a test replaces some responses.
+/// Signatures are not verified, checksums are.
 public final class ScriptedS3: Sendable {
-  /// What a request is about.
+  /// The operation of a request.
   public enum Operation: String, Sendable {
     case put, create, part, list, complete, abort, head
   }
 
-  /// Another script for a request; the number counts the requests of that operation from 0.
+  /// Returns another script for a request; the number counts the requests of that operation from 0.
   public typealias Fault = @Sendable (_ operation: Operation, _ request: ServedRequest, _ number: Int) -> Script?
 
   private struct State: Sendable {
@@ -38,12 +38,12 @@ public final class ScriptedS3: Sendable {
   public var object: Data? { state.state.withLock { $0.object } }
   /// The uploads that are not complete, by their ids.
   public var uploads: [String] { state.state.withLock { $0.uploads.keys.sorted() } }
-  /// The numbers of the parts that are there, of uploads that are not complete.
+  /// The numbers of the stored parts of incomplete uploads.
   public var stored: [Int] { state.state.withLock { $0.uploads.values.flatMap(\.keys).sorted() } }
   public var operations: [Operation] { state.state.withLock { $0.operations } }
   public func count(_ operation: Operation) -> Int { operations.filter { $0 == operation }.count }
 
-  /// Forgets uploads that are not complete.
+  /// Deletes incomplete uploads.
   public func forget() { state.state.withLock { $0.uploads = [:] } }
 
   public static func error(_ status: Int, _ code: String, _ more: String = "", headers: HeaderList = [:]) -> Script {
@@ -77,7 +77,7 @@ public final class ScriptedS3: Sendable {
       return state.counts[operation, default: 0]
     }
     if let script = fault(operation, request, number) { return script }
-    let sum = Data(SHA256.hash(data: request.body)).base64EncodedString()
+    let sum = Data(HashFunction.sha256.digest(of: request.body)).base64EncodedString()
     if let claimed = request.headers["x-amz-checksum-sha256"], claimed != sum { return error(400, "BadDigest") }
     return held.state.withLock { state in perform(operation, request, query, page, &state) }
   }
@@ -135,13 +135,13 @@ public final class ScriptedS3: Sendable {
       tags == numbers.map({ etag(parts[$0]!).replacingOccurrences(of: "\"", with: "&quot;") })
     else { return error(400, "InvalidPart") }
     let whole = numbers.reduce(into: Data()) { $0.append(parts[$1]!) }
-    let sums = numbers.reduce(into: Data()) { $0.append(contentsOf: Insecure.MD5.hash(data: parts[$1]!)) }
+    let sums = numbers.reduce(into: Data()) { $0.append(contentsOf: HashFunction.md5.digest(of: parts[$1]!)) }
     state.object = whole
-    state.etag = "\"\(Insecure.MD5.hash(data: sums).hexadecimal)-\(numbers.count)\""
+    state.etag = "\"\(HashFunction.md5.digest(of: sums).hexadecimal)-\(numbers.count)\""
     state.uploads[id] = nil
     return .response(
       200, text: "<?xml version=\"1.0\"?><CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>")
   }
 
-  private static func etag(_ data: Data) -> String { "\"\(Insecure.MD5.hash(data: data).hexadecimal)\"" }
+  private static func etag(_ data: Data) -> String { "\"\(HashFunction.md5.digest(of: data).hexadecimal)\"" }
 }

@@ -1,20 +1,20 @@
 import Foundation
 
-/// A tus 1.0.0 server on the loopback server: correct, unless a test says otherwise for some request.
+/// A tus 1.0.0 server on the loopback server. It is correct unless a test replaces some responses.
 ///
-/// It keeps what arrives, as far as `LoopbackServer.keptBodyBytes` goes for one request: for uploads of a few MiB.
+/// It stores at most `LoopbackServer.keptBodyBytes` of each request, enough for uploads of a few MiB.
 public final class ScriptedTus: Sendable {
-  /// Another script for a request; the number counts the requests of that method from 0.
+  /// Returns another script for a request; the number counts the requests of that method from 0.
   public typealias Fault = @Sendable (_ request: ServedRequest, _ number: Int) -> Change?
 
   public enum Change: Sendable {
-    /// In place of all the server would do.
+    /// Runs this script instead.
     case instead(Script)
-    /// Take so many bytes of the body, and then do this.
+    /// Accepts this many bytes of the body, and then runs the script.
     case take(Int64, then: [Script.Step])
-    /// Another Location for a new upload.
+    /// Sends another Location for a new upload.
     case location(String)
-    /// Fields of the answer.
+    /// Adds fields to the response.
     case fields(HeaderList)
   }
 
@@ -33,13 +33,13 @@ public final class ScriptedTus: Sendable {
   public var requests: [ServedRequest] { server.requests }
   public func requests(_ method: String) -> [ServedRequest] { server.requests.filter { $0.method == method } }
 
-  /// The names of the uploads that are there.
+  /// The names of the stored uploads.
   public var uploads: [String] { shelf.names }
 
   /// The bytes of an upload.
   public func bytes(of name: String) -> Data { shelf.bytes(of: name) }
 
-  /// Body bytes that arrived in all.
+  /// The total number of received body bytes.
   public var bytesArrived: Int64 { server.requests.reduce(0) { $0 + $1.bodyLength } }
 
   private static func answer(

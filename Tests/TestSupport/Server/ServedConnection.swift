@@ -1,6 +1,6 @@
 import Foundation
 
-/// One connection of the loopback server: reads requests and acts out their scripts, on its own thread.
+/// One connection of the loopback server. It reads requests and runs their scripts on its own thread.
 struct ServedConnection {
   let number: Int
   let socket: ClientSocket

@@ -9,15 +9,15 @@ public struct ServedRequest: Sendable {
   /// Counts the requests on this connection from 0; above 0 the connection was reused.
   public let indexOnConnection: Int
   public let method: String
-  /// What stood in the request line, path and query as sent.
+  /// The target of the request line, with path and query as sent.
   public let target: String
   public let headers: HeaderList
-  /// The port the request came to.
+  /// The server's port.
   public let port: UInt16
 
-  /// The body's beginning: at most `LoopbackServer.keptBodyBytes`.
+  /// The first bytes of the body, at most `LoopbackServer.keptBodyBytes`.
   public internal(set) var body = Data()
-  /// Bytes of body that arrived, kept or not.
+  /// The number of received body bytes, kept or not.
   public internal(set) var bodyLength: Int64 = 0
   /// The SHA-256 of all body bytes that arrived.
   public internal(set) var bodySHA256 = sha256(of: Data())

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What the threads of a loopback server share. The server itself is held by tests alone, so that it can go.
+/// The state that the threads of a loopback server share. Only tests retain the server itself, so that it is released.
 final class ServerCore: Sendable {
   struct Records: Sendable {
     var requests: [ServedRequest] = []
@@ -67,7 +67,7 @@ final class ServerCore: Sendable {
     threads.enter()
     startThread { [self] in
       ServedConnection(number: number, socket: socket, core: self).run()
-      // The number may already belong to a connection accepted since.
+      // The descriptor may already belong to a newer connection.
       open.withLock { if $0.sockets[descriptor] === socket { $0.sockets[descriptor] = nil } }
       records.mutate { $0.counters.openConnections -= 1 }
       wakeup.signal()
@@ -87,7 +87,7 @@ final class ServerCore: Sendable {
 }
 
 extension ServerCore.Open {
-  /// Notes a socket that is to be shut down at the stop; false when the stop has come already.
+  /// Registers a socket to be shut down at the stop; returns `false` if the server has already stopped.
   fileprivate mutating func add(_ socket: ClientSocket) -> Bool {
     guard !isStopped else { return false }
     sockets[socket.descriptor] = socket
@@ -102,7 +102,7 @@ func listenOnLoopback() throws -> (descriptor: Int32, port: UInt16) {
   return bound
 }
 
-/// A socket that has a free port and does not listen yet.
+/// A socket that is bound to a free port and does not listen yet.
 func bindToLoopback() throws -> (descriptor: Int32, port: UInt16) {
   let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
   let descriptor = try checked("make a socket", socket(AF_INET, kind, 0))

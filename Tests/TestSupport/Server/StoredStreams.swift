@@ -34,9 +34,9 @@ public func zstandard(_ data: Data) -> Data {
   return stream
 }
 
-/// Wraps bytes as deflate without any wrapping (RFC 1951), in stored blocks.
+/// Wraps bytes as raw deflate (RFC 1951), in stored blocks.
 public func rawDeflate(_ data: Data) -> Data {
-  // gzip's stored blocks stand between a head of 10 bytes and a tail of 8.
+  // gzip's stored blocks are between a head of 10 bytes and a tail of 8.
   gzip(data).dropFirst(10).dropLast(8)
 }
 

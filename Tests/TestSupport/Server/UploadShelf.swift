@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// What a scripted upload server has been sent: which request brought which piece of which upload.
+/// The uploads of a scripted server: the pieces of each upload and their requests.
 ///
-/// The bytes are those that the loopback server kept of each request, so a broken connection leaves what had arrived.
+/// The bytes are those that the loopback server has kept of each request, so a lost connection keeps what has arrived.
 final class UploadShelf: Sendable {
   struct Upload: Sendable {
     var length: Int64
@@ -18,7 +18,7 @@ final class UploadShelf: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Weak, so that the server's handler, which holds the shelf, does not hold the server.
+  /// Weak, so that the server's handler, which retains the shelf, does not retain the server.
   private let server = Mutex<Reference>(Reference())
 
   private struct Reference: Sendable {
@@ -39,7 +39,7 @@ final class UploadShelf: Sendable {
 
   var names: [String] { state.withLock { $0.uploads.filter { !$0.value.isGone }.keys.sorted() } }
 
-  /// Makes an upload and names it `u0`, `u1`, ….
+  /// Creates an upload with the name `u0`, `u1`, ….
   func add(_ make: (_ uploads: [String: Upload]) -> Upload) -> String {
     state.withLock { state in
       let name = "u\(state.uploads.count)"
@@ -48,7 +48,7 @@ final class UploadShelf: Sendable {
     }
   }
 
-  /// An upload that is there.
+  /// A stored upload.
   subscript(name: String) -> Upload? {
     guard let upload = state.withLock({ $0.uploads[name] }), !upload.isGone else { return nil }
     return upload

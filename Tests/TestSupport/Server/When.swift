@@ -1,10 +1,10 @@
-/// Which requests a fault of a `FileBehaviour` touches.
+/// The requests to which a fault of a `FileBehaviour` applies.
 ///
-/// GETs are counted from 0, for each behaviour on its own. A HEAD sees what the next GET will see.
+/// GETs are counted from 0 per behaviour. A HEAD is treated like the next GET.
 public struct When: Sendable {
   let holds: @Sendable (_ request: ServedRequest, _ ordinal: Int) -> Bool
 
-  /// By a condition on the request and the number of GETs before it.
+  /// A condition on the request and the number of earlier GETs.
   public init(_ holds: @escaping @Sendable (_ request: ServedRequest, _ ordinal: Int) -> Bool) {
     self.holds = holds
   }

@@ -115,7 +115,7 @@ import Testing
     let key = AWSSignature(region: "us-east-1", service: "iam")
       .signingKey("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", time: "20120215T000000Z")
     #expect(
-      key.withUnsafeBytes { $0.hex } == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d")
+      key.hexadecimal == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d")
   }
 
   // MARK: S3
@@ -192,7 +192,7 @@ import Testing
     #expect(signed.url.string.contains("&X-Amz-Expires=\(expected)&"))
   }
 
-  @Test("a request that was signed is signed anew, not twice")
+  @Test("a signed request is signed again, not twice")
   func again() throws {
     var credentials = Self.s3
     credentials.sessionToken = "token"

@@ -62,7 +62,7 @@ private final class TokenAuthenticator: Authenticator {
     return (response.text, response.error)
   }
 
-  @Test("a good credential is put on requests; none is an error before anything is sent")
+  @Test("a valid credential is applied to requests; a missing one is an error before anything is sent")
   func plain() async throws {
     let server = try Self.server(from: 1)
     let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(value: 1))
@@ -77,7 +77,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(server.requests.count == 1)
   }
 
-  @Test("one that has expired is renewed before the request, one that is refused after it")
+  @Test("an expired credential is refreshed before the request, a refused one after it")
   func renewing() async throws {
     for (isExpired, requests) in [(true, ["Bearer 2"]), (false, ["Bearer 1", "Bearer 2"])] {
       let server = try Self.server(from: 2)
@@ -113,7 +113,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(authenticator.refreshes.withLock { $0 } == 1)
   }
 
-  @Test("a refresh that fails fails those that wait, and the next one tries again")
+  @Test("a failed refresh fails the waiting requests, and the next request starts another")
   func failing() async throws {
     struct Refused: Error {}
     let server = try Self.server(from: 2)
@@ -131,7 +131,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(interceptor.credential == Token(value: 1))
   }
 
-  @Test("tokens that never satisfy are not renewed for ever")
+  @Test("tokens that are never accepted are not refreshed forever")
   func excessive() async throws {
     let server = try Self.server(from: 1000)
     let authenticator = TokenAuthenticator()
@@ -159,7 +159,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(server.requests[0].headers["Authorization"] == nil)
   }
 
-  @Test("what another origin refuses after a redirect is no reason to renew anything")
+  @Test("a refusal by another origin after a redirect starts no refresh")
   func redirected() async throws {
     let target = try LoopbackServer { _ in .response(401) }
     let server = try LoopbackServer { _ in .redirect(to: target.url("/")) }
@@ -172,7 +172,77 @@ private final class TokenAuthenticator: Authenticator {
     #expect(target.requests[0].headers["Authorization"] == nil)
   }
 
-  @Test("other failures are none of its business")
+  /// Refreshes to credentials that require another refresh, so many times; its methods use the interceptor's credential.
+  private final class StubbornAuthenticator: Authenticator {
+    let refreshes = Mutex(0)
+    let questions = Mutex(0)
+    let stale: Int
+    nonisolated(unsafe) weak var interceptor: AuthenticationInterceptor<StubbornAuthenticator>?
+
+    init(stale: Int) { self.stale = stale }
+
+    func apply(_ credential: Token, to request: inout TransferRequest) {
+      request.headers[.authorization] = "Bearer \(credential.value)"
+    }
+
+    func refresh(_ credential: Token, for session: Session) async throws -> Token {
+      let count = refreshes.withLock { count in
+        count += 1
+        return count
+      }
+      return Token(value: credential.value + 1, requiresRefresh: count <= stale)
+    }
+
+    func didRequest(
+      _ request: TransferRequest, with response: ResponseHead, failDueToAuthenticationError error: TransferError
+    ) -> Bool { response.status == 401 }
+
+    func isRequest(_ request: TransferRequest, authenticatedWith credential: Token) -> Bool {
+      questions.withLock { $0 += 1 }
+      // Reads the interceptor's credential: no lock may be held.
+      return request.headers[.authorization] == "Bearer \(interceptor?.credential?.value ?? 0)"
+    }
+  }
+
+  @Test("a refreshed credential that requires another refresh is not sent")
+  func staleRefresh() async throws {
+    let server = try Self.server(from: 1)
+    let authenticator = StubbornAuthenticator(stale: 2)
+    let interceptor = AuthenticationInterceptor(
+      authenticator: authenticator, credential: Token(value: 1, requiresRefresh: true))
+    #expect(try await Self.get(Session(interceptor: interceptor), server).0 == "4")
+    #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer 4"])
+    #expect(authenticator.refreshes.withLock { $0 } == 3)
+  }
+
+  @Test(
+    "a credential that always requires a refresh ends in an error, with a window or without", arguments: [true, false])
+  func alwaysStale(_ hasWindow: Bool) async throws {
+    let server = try Self.server(from: 1)
+    let authenticator = StubbornAuthenticator(stale: .max)
+    let interceptor = AuthenticationInterceptor(
+      authenticator: authenticator, credential: Token(value: 1, requiresRefresh: true),
+      refreshWindow: hasWindow ? .init() : nil)
+    let (_, error) = try await Self.get(Session(interceptor: interceptor), server)
+    guard case .hook(.adapter, AuthenticationError.excessiveRefresh)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test("an authenticator is asked once for each refusal, and may read the interceptor's credential")
+  func noLock() async throws {
+    let server = try Self.server(from: 2)
+    let authenticator = StubbornAuthenticator(stale: 0)
+    let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: Token(value: 1))
+    authenticator.interceptor = interceptor
+    #expect(try await Self.get(Session(interceptor: interceptor), server).0 == "2")
+    #expect(authenticator.questions.withLock { $0 } == 1)
+    #expect(authenticator.refreshes.withLock { $0 } == 1)
+  }
+
+  @Test("other failures start no refresh")
   func others() async throws {
     let server = try LoopbackServer { _ in .response(503) }
     let authenticator = TokenAuthenticator()

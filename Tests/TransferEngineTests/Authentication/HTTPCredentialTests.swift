@@ -41,7 +41,7 @@ import Testing
       ])
   }
 
-  @Test("digest: the challenge is not the answer, and the password stays here")
+  @Test("digest: the challenge is not the response, and the password is not sent")
   func digest() async throws {
     let server = try Self.digestServer()
     for credential: HTTPCredential in [

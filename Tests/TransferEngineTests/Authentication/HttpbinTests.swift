@@ -109,7 +109,7 @@ import Testing
       try await Self.get(httpbin, "/cookies", headers: [.cookie: "b=2"], session: session).1?.cookies == ["b": "2"])
   }
 
-  @Test("a slow answer is waited for, one too slow is not")
+  @Test("a slow response is received, one that is too slow is an error")
   func delays() async throws {
     let httpbin = try await Httpbin()
     #expect(try await Self.get(httpbin, "/delay/1").0.head?.status == 200)
@@ -136,7 +136,7 @@ import Testing
     #expect(FileFacts(room.path)?.size == 100_000)
   }
 
-  @Test("statuses are answers", arguments: [200, 204, 404, 418, 500, 503])
+  @Test("every status is a response", arguments: [200, 204, 404, 418, 500, 503])
   func statuses(_ status: Int) async throws {
     let httpbin = try await Httpbin()
     let (response, _) = try await Self.get(httpbin, "/status/\(status)")

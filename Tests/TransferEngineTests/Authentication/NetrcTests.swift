@@ -33,7 +33,7 @@ import Testing
     #expect(Self.pair(NetrcFile(parsing: text).credentials(forHost: "h")) == expected)
   }
 
-  @Test("a user who is named gets his own password")
+  @Test("a named user gets that user's password")
   func named() {
     let file = NetrcFile(
       parsing: "machine h login a password 1\nmachine h login b password 2\ndefault login c password 3")
@@ -44,7 +44,7 @@ import Testing
     #expect(!"\(file.entries)".contains("1 "))
   }
 
-  @Test("whatever stands in the file, reading it ends")
+  @Test("any file can be read to its end")
   func anything() {
     var generator = SystemRandomNumberGenerator()
     let words = [

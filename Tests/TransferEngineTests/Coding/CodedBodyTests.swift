@@ -60,7 +60,7 @@ import Testing
     #expect(try room.names() == [])
   }
 
-  @Test("coded though nobody asked: a download is undone too", arguments: ["gzip", "deflate", "br", "zstd"])
+  @Test("a download that is coded without a request is decoded too", arguments: ["gzip", "deflate", "br", "zstd"])
   func download(_ coding: String) async throws {
     let server = try Self.server(coding, Self.encoded(coding))
     let room = try DownloadRoom()

@@ -68,7 +68,7 @@ import Testing
     return result
   }
 
-  @Test("whole streams, in pieces of any size, with pauses", arguments: Form.allCases)
+  @Test("complete streams are decoded, in pieces of any size, with pauses", arguments: Form.allCases)
   func whole(_ form: Form) throws {
     for size in [0, 1, 2, 1000, 300_000] {
       let data = Payload(size: Int64(size)).data
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("cut anywhere, no stream is whole", arguments: Form.allCases)
+  @Test("an incomplete stream is never accepted", arguments: Form.allCases)
   func cut(_ form: Form) {
     let data = Payload(size: 300).data
     let encoded = form.encoded(data)
@@ -121,7 +121,7 @@ import Testing
     #expect(throws: TransferError.self) { try Self.decode("gzip", encoded) }
   }
 
-  @Test("a coding that is none of ours", arguments: ["", "gzip, gzip", "aes128gcm", "compress"])
+  @Test("unknown codings are refused", arguments: ["", "gzip, gzip", "aes128gcm", "compress"])
   func unknown(_ coding: String) {
     #expect(throws: TransferError.self) { try ContentDecoder(coding: coding, limit: DecodingLimit()) }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HTTPTypes
 import TestSupport
 import Testing
 
@@ -98,7 +99,7 @@ import Testing
     }
   }
 
-  @Test("what cannot be sent whole is refused before anything is sent")
+  @Test("a body that cannot be sent completely is refused before anything is sent")
   func refused() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file("f", Data(count: 10))

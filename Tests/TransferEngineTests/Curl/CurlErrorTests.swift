@@ -83,13 +83,13 @@ import Testing
     }
   }
 
-  @Test("the two timeouts are told apart")
+  @Test("the two timeouts are different errors")
   func timeouts() {
     #expect("\(translate(28))".contains("cannot connect to h:80"))
     #expect("\(translate(28, isConnected: true))".contains("stalled"))
   }
 
-  @Test("a refused connection says the system's reason, and too long a line is told from a lack of memory")
+  @Test("a refused connection has the system's reason, and an overlong line differs from a lack of memory")
   func situations() {
     #expect("\(translate(7, systemError: 111))" == "cannot connect to h:80: Connection refused")
     #expect(name(of: translate(27, isConnected: true)) == "response.headTooLarge")
@@ -101,9 +101,9 @@ import Testing
     "other failures have their reasons too",
     arguments: [
       (TransferError.response(.unacceptableStatus(503, retryAfter: .seconds(9))), true, "said when"),
-      (.response(.unacceptableStatus(502, retryAfter: nil)), true, "cannot now"),
+      (.response(.unacceptableStatus(502, retryAfter: nil)), true, "temporary"),
       (.response(.unacceptableStatus(404, retryAfter: nil)), false, "refused"),
-      (.file(.diskFull("x")), true, "room"), (.file(.permission("x")), false, "permissions"),
+      (.file(.diskFull("x")), true, "space"), (.file(.permission("x")), false, "permissions"),
       (.file(.destinationExists("x")), false, "name"),
       (.verification(.length(expected: 1, actual: 2)), false, "same bytes"),
       (.parameters(.invalidRootObject("x")), false, "same input"),

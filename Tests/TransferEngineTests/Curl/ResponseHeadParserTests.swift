@@ -23,7 +23,7 @@ import Testing
     #expect(steps.dropLast().allSatisfy { $0 == .reading })
   }
 
-  @Test("interim answers are passed over, but not for ever")
+  @Test("interim responses are skipped, up to a limit")
   func interims() {
     let steps = parse(["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/2 204", ""])
     guard case .finished(let head)? = steps.last else { return #expect(Bool(false), "not finished") }

@@ -78,13 +78,6 @@ import Testing
     #expect(Set(snippets.keys).subtracting(shown) == [])
   }
 
-  /// The rows of the table in docs/from-alamofire.md, each as its cells.
-  static func rows() throws -> [[String]] {
-    try text("docs/from-alamofire.md").split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { line in
-      line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-    }
-  }
-
   /// The words of a cell that stand in backquotes.
   static func code(in cell: String) -> [String] {
     cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map {
@@ -94,7 +87,7 @@ import Testing
 
   @Test("each row of the table names tests that are there, and types that are there")
   func table() throws {
-    let rows = try Self.rows()
+    let rows = try FromAlamofireTests.rows(below: "Parts")
     #expect(rows.count >= 29)
     let declared = try Self.declaredTypes()
     for row in rows {

@@ -25,7 +25,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("silence in place of an answer, and a crumb a second, are stalls too")
+  @Test("no response, and one byte a second, are stalls too")
   func crumbs() async throws {
     for behaviour in [
       Self.file.stallingBeforeAnswer(), Self.file.stalling(after: 0), Self.file.dripping(bytesPerSecond: 1),
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("slow is not stalled: there is no limit on the whole")
+  @Test("a slow transfer is not stalled: the total time has no limit")
   func slow() async throws {
     // Twelve seconds.
     let payload = Payload(size: 1920)
@@ -50,7 +50,7 @@ import Testing
     try room.expectOnly(payload)
   }
 
-  @Test("nobody listens")
+  @Test("a refused connection is transient")
   func refused() async throws {
     let room = try DownloadRoom()
     let closed = try ClosedPort()
@@ -66,7 +66,7 @@ import Testing
     #expect(try room.names() == [])
   }
 
-  @Test("a name that does not exist stands in the error")
+  @Test("the error contains the unknown host name")
   func noSuchHost() async throws {
     let room = try DownloadRoom()
     let url = try RequestURL("http://nowhere.invalid/x")
@@ -78,7 +78,7 @@ import Testing
     #expect(host.contains("nowhere.invalid"))
   }
 
-  @Test("a connection broken in place of an answer is transient", arguments: [true, false])
+  @Test("a connection that breaks before the response is transient", arguments: [true, false])
   func hangsUp(byReset: Bool) async throws {
     let server = try LoopbackServer(Self.file.hangingUp(on: .first(2), by: byReset ? .reset : .close))
     let room = try DownloadRoom()
@@ -92,7 +92,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a reset in the middle is gone on from")
+  @Test("a reset connection is resumed")
   func reset() async throws {
     let server = try LoopbackServer(Self.file.dropping(after: 200_000, by: .reset))
     let room = try DownloadRoom()

@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import TestSupport
 import Testing
@@ -11,10 +11,10 @@ import Testing
   static func digest(_ algorithm: DigestAlgorithm, of payload: Payload) -> ExpectedDigest {
     let bytes =
       switch algorithm {
-      case .sha256: payload.digest(SHA256.self)
-      case .sha512: payload.digest(SHA512.self)
-      case .sha1: payload.digest(Insecure.SHA1.self)
-      case .md5: payload.digest(Insecure.MD5.self)
+      case .sha256: payload.digest(.sha256)
+      case .sha512: payload.digest(.sha512)
+      case .sha1: payload.digest(.sha1)
+      case .md5: payload.digest(.md5)
       }
     return ExpectedDigest(algorithm: algorithm, hex: bytes.hexadecimal.uppercased())
   }

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import TestSupport
 import Testing
 
@@ -6,14 +7,14 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ErrorAnswerTests {
   static let payload = Payload(size: 400_000)
-  static let statuses = [204, 300, 304, 400, 401, 403, 404, 405, 407, 410, 429, 451, 500, 501, 502, 503, 504]
+  static let statuses = [300, 304, 400, 401, 403, 404, 405, 407, 410, 429, 451, 500, 501, 502, 503, 504]
 
   private static func behaviour(_ status: Int, on when: When = .always) -> FileBehaviour {
     let file = FileBehaviour.file(payload)
-    return [204, 304].contains(status) ? file.empty(status, on: when) : file.failing(status, on: when)
+    return status == 304 ? file.empty(status, on: when) : file.failing(status, on: when)
   }
 
-  @Test("an error page is no file, and replaces none", arguments: statuses)
+  @Test("an error page is not a file, and replaces none", arguments: statuses)
   func fresh(_ status: Int) async throws {
     let server = try LoopbackServer(Self.behaviour(status))
     let room = try DownloadRoom()
@@ -28,7 +29,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("an error page leaves the bytes that are there, and they are gone on from later", arguments: statuses)
+  @Test("an error page leaves the stored bytes, and they are resumed later", arguments: statuses)
   func onResume(_ status: Int) async throws {
     let server = try LoopbackServer(Self.behaviour(status, on: .at(1)).dropping(after: 150_000))
     let room = try DownloadRoom()
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test("Retry-After stands in the error")
+  @Test("the error contains Retry-After")
   func retryAfter() async throws {
     typealias Row = (FileBehaviour.RetryAfter, ClosedRange<Double>?)
     let rows: [Row] = [
@@ -110,7 +111,7 @@ import Testing
     #expect(try other.names() == [])
   }
 
-  @Test("an answer without a head, as of HTTP/0.9, is an error")
+  @Test("a response without a head, as in HTTP/0.9, is an error")
   func headless() async throws {
     let server = try LoopbackServer(.file(Self.payload).withoutHead())
     let room = try DownloadRoom()
@@ -123,7 +124,7 @@ import Testing
   }
 
   @Test(
-    "a status line that is none is an error",
+    "an invalid status line is an error",
     arguments: [
       "HTTP/1.1 banana\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/7.3 200 OK\r\n\r\nx", "\r\n\r\n", "\u{0}\u{1}",
     ])

@@ -8,7 +8,7 @@ import Testing
   static let payload = Payload(size: 500_000)
   private static let file = FileBehaviour.file(payload)
 
-  @Test("chunked, and ended by the connection, are whole files too")
+  @Test("chunked files and files that end with the connection are complete too")
   func otherFramings() async throws {
     for (behaviour, verification) in [
       (Self.file.chunked(), .length), (Self.file.withoutContentLength(on: .first(1)), .length),
@@ -108,7 +108,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("interim answers are passed over", arguments: [100, 102, 103])
+  @Test("interim responses are skipped", arguments: [100, 102, 103])
   func interim(_ status: Int) async throws {
     let server = try LoopbackServer(Self.file.interim(status, times: 100, headers: ["Link": "</x>", "ETag": "\"no\""]))
     let room = try DownloadRoom()
@@ -116,7 +116,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a head without end, one too large, or a flood of interim answers ends the download for good")
+  @Test("an endless head, a large head and a flood of interim responses are permanent errors")
   func tooLarge() async throws {
     for behaviour in [Self.file.endlessHeaders(), Self.file.hugeHeader(), Self.file.interim(times: 5000)] {
       let server = try LoopbackServer(behaviour)
@@ -143,7 +143,7 @@ import Testing
 
   // MARK: Content codings
 
-  @Test("gzip that nobody asked for is undone")
+  @Test("gzip that was not requested is decoded")
   func gzip() async throws {
     let server = try LoopbackServer(Self.file.gzipped())
     let room = try DownloadRoom()
@@ -187,7 +187,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a coding that nobody knows is stored as it comes")
+  @Test("a body with an unknown coding is stored as it arrives")
   func unknownCoding() async throws {
     let server = try LoopbackServer(Self.file.header("Content-Encoding", "aes128gcm"))
     let room = try DownloadRoom()

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import TestSupport
 import Testing
 
@@ -15,7 +16,7 @@ import Testing
 
   // A32
   @Test(
-    "a stream that is reset, a connection that goes away, and one that just ends: gone on from, never completed",
+    "after a reset stream, a GOAWAY and an early end the download is resumed and never complete",
     arguments: ["reset", "refused", "goaway", "eof"], [true, false])
   func cut(_ fault: String, _ hasLength: Bool) async throws {
     let certificates = try await TestCertificates()
@@ -35,7 +36,7 @@ import Testing
     try other.expectOnly(Self.payload)
   }
 
-  @Test("an answer in memory that is cut is an error too", arguments: ["reset", "goaway", "eof"])
+  @Test("an incomplete response in memory is an error too", arguments: ["reset", "goaway", "eof"])
   func data(_ fault: String) async throws {
     let certificates = try await TestCertificates()
     let server = try await H2Server(certificates, serving: Self.payload.data)

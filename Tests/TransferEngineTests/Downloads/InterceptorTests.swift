@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("a retry goes on where the last try ended, and is adapted anew")
+  @Test("a retry continues where the last attempt ended, and is adapted again")
   func resumes() async throws {
     let server = try LoopbackServer(.file(Self.payload).dropping(after: 300_000, on: .first(3)))
     let room = try DownloadRoom()
@@ -44,7 +44,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("tries that bring nothing are counted, and end")
+  @Test("attempts without progress are counted and limited")
   func counted() async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(503))
     let room = try DownloadRoom()
@@ -53,7 +53,7 @@ import Testing
     #expect(server.requests.count == 4)
   }
 
-  @Test("what will not get better is not tried again", arguments: [400, 401, 403, 404, 410])
+  @Test("permanent failures are not retried", arguments: [400, 401, 403, 404, 410])
   func permanent(_ status: Int) async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(status))
     let room = try DownloadRoom()
@@ -107,7 +107,8 @@ import Testing
     let words = recorder.events.value.map { "\($0)".prefix { $0 != "(" } }
     #expect(
       words == [
-        "resume", "send", "receiveHead", "gatherMetrics", "retry", "send", "receiveHead", "gatherMetrics", "finish",
+        "resume", "adapt", "send", "receiveHead", "gatherMetrics", "retry", "adapt", "send", "receiveHead",
+        "gatherMetrics", "finish",
       ])
   }
 }

@@ -70,7 +70,7 @@ import Testing
     try room.expectOnly(payload)
   }
 
-  @Test("records follow each other, none ahead of the disk; the rename is told of when all bytes are there")
+  @Test("records are in order and never ahead of the disk; the rename is announced when all bytes are present")
   func order() async throws {
     let payload = Payload(size: 150 << 20)
     // The rest comes when a second record was made, however late.
@@ -101,7 +101,7 @@ import Testing
     #expect(PartialFiles.identity(ofFileAt: room.path) == datas.last?.partialFile.identity)
   }
 
-  @Test("a small file is worth no record, but its rename is told of")
+  @Test("a small file has no record, but its rename is announced")
   func small() async throws {
     let payload = Payload(size: 1 << 20)
     let server = try LoopbackServer(.file(payload))
@@ -114,7 +114,7 @@ import Testing
     #expect(spy.entries.value == [rename] || spy.entries.value.last == rename && start.duration(to: .now) > .seconds(2))
   }
 
-  @Test("what cannot be recorded does not go on", arguments: [true, false])
+  @Test("a transfer that cannot be recorded ends", arguments: [true, false])
   func throwing(inRecord: Bool) async throws {
     let payload = Payload(size: 20 << 20)
     let server = try LoopbackServer(.file(payload))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct NginxTests {
   static let payload = Payload(size: 8 << 20)
 
-  @Test("plain, then cut and gone on with")
+  @Test("a download is cut off and resumed")
   func ranges() async throws {
     let nginx = try await Nginx()
     try Self.payload.write(to: nginx.root + "/a.iso")

@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("cancelled, then gone on with by another session: the missing bytes and no others are fetched")
+  @Test("cancelled, then resumed by another session: only the missing bytes are fetched")
   func otherSession() async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())
@@ -50,7 +50,7 @@ import Testing
     try halfway.room.expectOnly(Self.payload)
   }
 
-  @Test("suspended and resumed: the same request goes on")
+  @Test("a suspended request continues after resume()")
   func suspend() async throws {
     let halfway = try await Halfway()
     halfway.request.suspend()
@@ -129,7 +129,7 @@ import Testing
     data.isAtRest = nil  // as recorded in mid-transfer
     let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
     #expect(response.resumedFrom == Self.half)
-    #expect(halfway.server.requests.last.map(Self.start) == Self.half - ResumeLadder.overlapBytes)
+    #expect(halfway.server.requests.last.map(Self.start) == Self.half - RangeStrategies.overlapBytes)
     try halfway.room.expectOnly(Self.payload)
   }
 
@@ -159,7 +159,7 @@ import Testing
 
     /// The first byte asked for by each request after the first.
     func starts(size: Int64, total: Int64, checkpoint: Int64) -> [Int64] {
-      let overlap = ResumeLadder.overlapBytes
+      let overlap = RangeStrategies.overlapBytes
       return switch self {
       case .none: [size - overlap]
       case .appended: [size + 1000 - overlap, checkpoint - overlap]
@@ -216,8 +216,8 @@ import Testing
     #expect(
       cutting.requests.map(Self.start)
         == [
-          Self.half - ResumeLadder.overlapBytes, Self.half - ResumeLadder.overlapBytes,
-          Self.half / 2 - ResumeLadder.overlapBytes,
+          Self.half - RangeStrategies.overlapBytes, Self.half - RangeStrategies.overlapBytes,
+          Self.half / 2 - RangeStrategies.overlapBytes,
         ])
     try halfway.room.expectOnly(Self.payload)
   }

@@ -51,7 +51,7 @@ import Testing
     #expect(try file.readToEnd() == payload.bytes(payload.size - tail..<payload.size))
   }
 
-  @Test("nothing stands under the destination's name before the file is whole", arguments: [false, true])
+  @Test("the destination does not exist before the file is complete", arguments: [false, true])
   func nothingEarly(hasOldFile: Bool) async throws {
     let payload = Payload(size: 1 << 20)
     let (reached, proceed) = (Gate(), Gate())

@@ -148,7 +148,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a redirector that says no leaves the redirect as the answer")
+  @Test("if a redirector refuses, the redirect is the response")
   func notFollowed() async throws {
     let server = try LoopbackServer(Self.file.redirecting(to: "/x"))
     let room = try DownloadRoom(Session(redirectHandler: Redirector(behavior: .doNotFollow)))

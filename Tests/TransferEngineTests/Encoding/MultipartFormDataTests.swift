@@ -70,7 +70,7 @@ import Testing
     #expect(form.contentLength == 6)
   }
 
-  @Test("what cannot be appended is told when the form is asked for, the first reason first")
+  @Test("the first part that could not be appended fails the form when it is used")
   func failures() throws {
     let directory = try TemporaryDirectory()
     func failure(_ fill: (MultipartFormData) -> Void) -> TransferError.MultipartFailure? {

@@ -56,6 +56,21 @@ extension TransferRequest {
     (["id": UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!], "id=E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
   ]
 
+  @Test("numbers of Foundation are numbers, and its booleans are booleans")
+  func numbers() throws {
+    let parameters: Parameters = [
+      "bools": [NSNumber(value: true), NSNumber(value: false)], "numbers": [NSNumber(value: 0), NSNumber(value: 1)],
+      "others": [NSNumber(value: 2.5), NSNumber(value: 0.1 as Float), NSNumber(value: UInt64.max)],
+    ]
+    let request = try JSONEncoding.default.encode(plainRequest(), with: parameters)
+    #expect(
+      request.bodyText
+        == #"{"bools":[true,false],"numbers":[0,1],"others":[2.5,0.1,18446744073709551615]}"#)
+    let literal = try URLEncoding(boolEncoding: .literal).encode(
+      plainRequest(), with: ["a": NSNumber(value: 1), "b": NSNumber(value: true), "c": true, "d": 0])
+    #expect(literal.query == "a=1&b=true&c=true&d=0")
+  }
+
   @Test("parameters become the query that Alamofire makes of them", arguments: queries.indices)
   func query(_ index: Int) throws {
     let (parameters, expected) = Self.queries[index]
@@ -80,7 +95,7 @@ extension TransferRequest {
   }
 
   @Test(
-    "the method decides between query and body, unless told otherwise",
+    "the method decides between query and body, unless the destination is set",
     arguments: [
       (URLEncoding.default, HTTPRequest.Method.get, true), (.default, .head, true), (.default, .delete, true),
       (.default, .post, false), (.default, .put, false), (.default, .patch, false),

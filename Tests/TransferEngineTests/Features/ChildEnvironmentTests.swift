@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "names that are none, and those that speak for the service, cannot be passed on",
+    "invalid names, and variables of the service manager, cannot be passed on",
     arguments: [
       ("AWS_PROFILE", true), ("_x9", true), ("é", false), ("9A", false), ("", false), ("A=B", false), ("A B", false),
       ("NOTIFY_SOCKET", false), ("WATCHDOG_USEC", false), ("LISTEN_FDS", false), ("LISTENER", true),

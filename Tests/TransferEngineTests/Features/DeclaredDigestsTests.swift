@@ -13,7 +13,7 @@ import Testing
     return DeclaredDigests.of(head)
   }
 
-  @Test("Repr-Digest is about the whole file in every answer")
+  @Test("Repr-Digest describes the whole file in every response")
   func reprDigest() throws {
     let expected = [ExpectedDigest(algorithm: .sha256, hex: Self.hex)]
     #expect(try digests(200, "Repr-Digest", "sha-256=:\(Self.empty):") == expected)

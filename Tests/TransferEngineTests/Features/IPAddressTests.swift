@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "what is no address is not taken for one",
+    "text that is not an address is refused",
     arguments: ["", "localhost", "127.1", "0x7f.0.0.1", "2130706433", "1.2.3.4.5", "[127.0.0.1", "::g", "1.2.3.256"])
   func none(_ text: String) {
     #expect(IPAddress(text) == nil)
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(
-    "a host says by itself that it is not public, in all the ways in which an address can be written",
+    "a host that is not public is recognised in every spelling of its address",
     arguments: [
       ("http://127.0.0.1/", true), ("http://127.1/", true), ("http://0x7f.0.0.1/", true), ("http://2130706433/", true),
       ("http://0177.0.0.1/", true), ("http://0/", true), ("http://[::1]/", true), ("http://[::ffff:10.0.0.1]/", true),

@@ -39,7 +39,7 @@ import Testing
 
   // MARK: What works
 
-  @Test("a download through tinyproxy, plain and with TLS, and gone on with")
+  @Test("a download through tinyproxy, plain and with TLS, is resumed")
   func tinyproxy() async throws {
     let proxy = try await Tinyproxy()
     let certificates = try await TestCertificates()
@@ -153,7 +153,7 @@ import Testing
     #expect(String(decoding: response.data ?? Data(), as: UTF8.self) == "Bearer origin|")
   }
 
-  @Test("what a proxy sees of a request in a tunnel: where it goes, and who we are to the proxy")
+  @Test("a proxy sees only the target and the proxy credentials of a tunnelled request")
   func tunnel() async throws {
     let scripted = try LoopbackServer { _ in .response(502) }
     let session = Self.session(Self.proxy(.http, scripted.port, "me"))
@@ -191,7 +191,7 @@ import Testing
     #expect(scripted.requests.allSatisfy { $0.headers["Proxy-Authorization"] != nil })
   }
 
-  @Test("digest with a forwarding proxy: the challenge is not the answer")
+  @Test("digest with a forwarding proxy: the challenge is not the response")
   func proxyDigest() async throws {
     let scripted = try LoopbackServer { request in
       guard request.headers["Proxy-Authorization"]?.hasPrefix("Digest") == true else {
@@ -262,7 +262,7 @@ import Testing
   }
 
   @Test(
-    "a proxy that hangs up on CONNECT, that nobody runs, that has no address: transient, and said to be the proxy's")
+    "failures of CONNECT, of the connection to a proxy and of its name are transient and name the proxy")
   func transient() async throws {
     for step: Script.Step in [.close, .reset] {
       let scripted = try LoopbackServer { _ in [step] }

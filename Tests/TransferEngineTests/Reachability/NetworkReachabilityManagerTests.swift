@@ -70,7 +70,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     manager.stopListening()
   }
 
-  @Test("IPv6 alone is a way out; a route that says no is none")
+  @Test("IPv6 alone is a usable route; a refusing route is not")
   func ipv6() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -113,7 +113,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(try await Self.manager(network, host: "[::1]").status == .reachable(.ethernetOrWiFi))
   }
 
-  @Test("streams, several at once, beside a listener; each ends by itself")
+  @Test("several streams and a listener work together and end independently")
   func streams() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -140,7 +140,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(ear.heard.value.first == .notReachable && ear.heard.value.last == .reachable(.ethernetOrWiFi))
   }
 
-  @Test("who begins to listen while the last other one ends hears the news")
+  @Test("a listener that begins while the last one ends gets all changes")
   func handover() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -216,7 +216,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(manager.questionCount == questions)
   }
 
-  @Test("a manager that nobody keeps leaves no descriptor")
+  @Test("a released manager leaves no descriptor")
   func descriptors() async throws {
     let network = try await Self.network()
     let queue = DispatchQueue(label: "nobody")

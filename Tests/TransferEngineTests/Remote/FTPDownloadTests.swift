@@ -25,7 +25,7 @@ import Testing
     return (server, room, try .to(server.url("/a.iso", scheme: scheme)))
   }
 
-  @Test("a file comes whole", arguments: [Security.plain, .explicit, .implicit], [0, 1, 3 << 20] as [Int64])
+  @Test("a file arrives complete", arguments: [Security.plain, .explicit, .implicit], [0, 1, 3 << 20] as [Int64])
   func whole(_ security: Security, _ size: Int64) async throws {
     let payload = Payload(size: size, seed: 3)
     let (_, room, request) = try await serve(payload, security: security)
@@ -37,7 +37,7 @@ import Testing
     try room.expectOnly(payload)
   }
 
-  @Test("a connection that breaks is gone on with", arguments: [Security.plain, .explicit, .implicit])
+  @Test("a broken connection is resumed", arguments: [Security.plain, .explicit, .implicit])
   func resume(_ security: Security) async throws {
     let (server, room, request) = try await serve(security: security) {
       $0.fault = .cut
@@ -51,13 +51,13 @@ import Testing
     let second = try await room.download(request, resumingWith: data.encoded()).response()
     #expect(second.error == nil)
     #expect(second.resumedFrom == first.bytesOnDisk)
-    #expect(second.bytesReceived == Self.payload.size - first.bytesOnDisk + ResumeLadder.overlapBytes)
+    #expect(second.bytesReceived == Self.payload.size - first.bytesOnDisk + RangeStrategies.overlapBytes)
     try room.expectOnly(Self.payload)
     try await server.wait(for: "CMD REST")
-    #expect(server.commands.contains("REST \(first.bytesOnDisk - ResumeLadder.overlapBytes)"))
+    #expect(server.commands.contains("REST \(first.bytesOnDisk - RangeStrategies.overlapBytes)"))
   }
 
-  @Test("a retry goes on where the break was")
+  @Test("a retry continues where the connection broke")
   func retry() async throws {
     let (server, room, request) = try await serve {
       $0.fault = .cut
@@ -67,11 +67,11 @@ import Testing
     let response = try await room.download(request, interceptor: .atOnce(3)).response()
     #expect(response.error == nil)
     try room.expectOnly(Self.payload)
-    #expect(response.bytesReceived <= Self.payload.size + 2 * (ResumeLadder.overlapBytes + Self.slack))
+    #expect(response.bytesReceived <= Self.payload.size + 2 * (RangeStrategies.overlapBytes + Self.slack))
     #expect(server.commands.filter { $0.hasPrefix("RETR") }.count == 3)
   }
 
-  @Test("fewer bytes than announced are never a whole file", arguments: [FTPServer.Options.Fault.pretend, .abort])
+  @Test("fewer bytes than announced are never a complete file", arguments: [FTPServer.Options.Fault.pretend, .abort])
   func truncated(_ fault: FTPServer.Options.Fault) async throws {
     let (_, room, request) = try await serve {
       $0.fault = fault
@@ -90,7 +90,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a file that changed is fetched anew, never spliced", arguments: ["size", "time", "content"])
+  @Test("a file that changed is fetched again, and versions are never mixed", arguments: ["size", "time", "content"])
   func changed(_ what: String) async throws {
     let (server, room, request) = try await serve {
       $0.fault = .cut
@@ -120,7 +120,7 @@ import Testing
     #expect(try sha256(ofFile: room.path) == sha256(ofFile: path))
   }
 
-  @Test("a server without SIZE and MDTM is gone on with by the overlap alone; it cannot say what is whole")
+  @Test("without SIZE and MDTM the overlap alone decides about resuming; completeness is unknown")
   func withoutFacts() async throws {
     let (_, room, request) = try await serve {
       $0.unknownCommands = ["SIZE", "MDTM"]
@@ -135,7 +135,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a server without REST sends the whole file again")
+  @Test("without REST the server sends the whole file again")
   func withoutRest() async throws {
     let (_, room, request) = try await serve {
       $0.unknownCommands = ["REST"]
@@ -175,7 +175,7 @@ import Testing
     #expect(try room.names() == [])
   }
 
-  @Test("a full server is tried again")
+  @Test("a server with too many users is retried")
   func busy() async throws {
     let (_, room, request) = try await serve { $0.busyTimes = 1 }
     let first = try await room.download(request).response()
@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test(
-    "a certificate that nobody vouches for ends it, before the password is sent",
+    "an untrusted certificate ends the transfer before the password is sent",
     arguments: [Security.explicit, .implicit])
   func certificate(_ security: Security) async throws {
     let (server, _, request) = try await serve(security: security)
@@ -236,7 +236,7 @@ import Testing
     #expect(!server.commands.contains("PASS"))
   }
 
-  @Test("cancelled in the middle, it leaves what can be gone on from")
+  @Test("a cancelled download can be resumed")
   func cancel() async throws {
     let (_, room, request) = try await serve()
     // Slow enough that it cannot come to its end before it is told to wait.

@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("a pinned fingerprint stands alone, with or without its prefix and padding")
+  @Test("a pinned fingerprint is enough, with or without its prefix and padding")
   func pinned() async throws {
     let server = try await SSHServer()
     let pin = try await server.fingerprint()
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("a server that is known by RSA alone, with which libssh2 cannot speak, is told so for good or served")
+  @Test("a server that is known only by RSA is used, or refused permanently if libssh2 cannot")
   func onlyRSA() async throws {
     let server = try await SSHServer(.init(hostKeys: ["rsa"]))
     let response = try await download(server) { _ in }

@@ -84,7 +84,7 @@ import Testing
     #expect(known.preferredKey(host: "h.test", port: 22) == nil)
   }
 
-  @Test("lines that end with CRLF are lines: a changed key is not taken for an unknown one")
+  @Test("lines may end with CRLF: a changed key is not an unknown one")
   func carriageReturns() throws {
     var known = KnownHosts()
     known.add("# hosts\r\n\(Self.line("h.test", Self.first))\r\n\(Self.line("i.test", Self.first))\r\n", file: "f")
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(
-    "bytes that are no key are none",
+    "bytes that are not a key are refused",
     arguments: [[], [0, 0, 0, 9], [0, 0, 0, 0, 1], [255, 255, 255, 255, 1]] as [[UInt8]])
   func noKey(_ blob: [UInt8]) { #expect(HostKey(blob) == nil) }
 }

@@ -30,7 +30,7 @@ import Testing
     #expect(data.error != nil && data.data?.isEmpty != false)
   }
 
-  @Test("a file is copied, and gone on with", arguments: ["same", "changed"])
+  @Test("a file is copied, and its copy is resumed", arguments: ["same", "changed"])
   func copy(_ what: String) async throws {
     let (room, source, request) = try room()
     // Nothing is read beyond the first MiB before the first record is kept.
@@ -48,7 +48,7 @@ import Testing
     #expect(second.verification == .length)
   }
 
-  @Test("it waits for the record that lets it be gone on from, and needs no polling for that")
+  @Test("it waits for the record that makes it resumable, without polling")
   func journal() async throws {
     let (room, _, request) = try room()
     let journal = StoppingJournal(after: .max)

@@ -17,7 +17,7 @@ import Testing
 
   static let question = RangeQuestion(start: 100 - 64, bytesOnDisk: 100)
 
-  @Test("where size and time agree, or are not told, the overlap decides")
+  @Test("if size and time agree or are unknown, the overlap decides")
   func append() {
     for (size, time) in [(200, 5), (200, nil), (nil, 5), (nil, nil)] as [(Int64?, Int64?)] {
       let decision = ResumeDecision(
@@ -34,13 +34,13 @@ import Testing
     let decision = ResumeDecision(
       facts: RemoteFileFacts(size: size, modificationTime: time), question: Self.question,
       stored: Self.stored(size: size == 99 ? nil : 200, time: 5))
-    guard case .nextRung = decision else {
+    guard case .nextStrategy = decision else {
       Issue.record("\(decision)")
       return
     }
   }
 
-  @Test("the whole file is asked for where going on is not possible")
+  @Test("the whole file is requested if it cannot be resumed")
   func questions() {
     let data = Self.stored(size: 1000, time: 5)
     #expect(RangeQuestion.rest(of: nil, bytesOnDisk: 10, scheme: "sftp") == .whole)
@@ -50,7 +50,7 @@ import Testing
       RangeQuestion.rest(of: Self.stored(size: 9, time: 5, refusals: 2), bytesOnDisk: 10, scheme: "ftp") == .whole)
     #expect(RangeQuestion.rest(of: data, bytesOnDisk: 10, scheme: "sftp") == RangeQuestion(start: 0, bytesOnDisk: 10))
     let far = RangeQuestion.rest(of: data, bytesOnDisk: 1 << 20, scheme: "ftp")
-    #expect(far.overlap == ResumeLadder.overlapBytes && far.bytesOnDisk == 1 << 20)
+    #expect(far.overlap == RangeStrategies.overlapBytes && far.bytesOnDisk == 1 << 20)
   }
 
   @Test(
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(
-    "what passes by itself is told from what does not",
+    "temporary failures differ from permanent ones",
     arguments: [
       (CURLE_LOGIN_DENIED, 530, "530 Login incorrect.", false), (CURLE_LOGIN_DENIED, 530, "530 Too many users", true),
       (CURLE_LOGIN_DENIED, 421, "421 Service not available", true),

@@ -56,11 +56,12 @@ import Testing
   @Test(
     "what a server of files refuses has its reason",
     arguments: [
-      (TransferError.remote(.busy(host: "h", reply: "")), "not that it will not"),
-      (.remote(.storageFull(host: "h", reply: "")), "room later"), (.remote(.missing(path: "p", reply: "")), "name"),
-      (.remote(.loginDenied(host: "h", reply: "")), "password"), (.remote(.cannotResume(reply: "")), "all of it"),
-      (.upload(.outcomeUnknown), "twice"), (.upload(.gone), "anew"), (.source(.missing("p")), "file that is sent"),
-      (.source(.keepsChanging("p")), "rest"),
+      (TransferError.remote(.busy(host: "h", reply: "")), "temporary"),
+      (.remote(.storageFull(host: "h", reply: "")), "space later"), (.remote(.missing(path: "p", reply: "")), "name"),
+      (.remote(.loginDenied(host: "h", reply: "")), "password"), (.remote(.cannotResume(reply: "")), "whole file"),
+      (.upload(.outcomeUnknown), "twice"), (.upload(.gone), "new upload"),
+      (.source(.missing("p")), "file that is sent"),
+      (.source(.keepsChanging("p")), "stop changing"),
     ])
   func reasons(_ error: TransferError, _ part: String) {
     #expect(error.retryAdvice.reason.contains(part))

@@ -44,7 +44,7 @@ import Testing
     return Room(files: files, root: server.root, base: base, directory: directory, kept: server, ftp: server)
   }
 
-  @Test("a file is sent whole", arguments: Peer.allCases, [0, 1, 5 << 20] as [Int64])
+  @Test("a file is sent completely", arguments: Peer.allCases, [0, 1, 5 << 20] as [Int64])
   func whole(_ peer: Peer, _ size: Int64) async throws {
     let room = try await Self.room(peer)
     let payload = Payload(size: size, seed: 4)
@@ -93,7 +93,7 @@ import Testing
     withExtendedLifetime(room) {}
   }
 
-  @Test("an upload that breaks is gone on with at the server's length")
+  @Test("a broken upload is resumed at the server's length")
   func resumeFTP() async throws {
     let room = try await Self.room(.ftp) { $0.uploadFaultAfter = 1 << 20 }
     let payload = Payload(size: 4 << 20, seed: 8)
@@ -106,7 +106,7 @@ import Testing
     withExtendedLifetime(room) {}
   }
 
-  @Test("an SFTP upload that breaks is gone on with at the server's length")
+  @Test("a broken SFTP upload is resumed at the server's length")
   func resumeSFTP() async throws {
     let server = try await SSHServer()
     let proxy = try DroppingProxy(to: server.port) { $0 == 0 ? .init(cutAfterReceived: 2 << 20) : .pass }
@@ -205,7 +205,7 @@ import Testing
     withExtendedLifetime(room) {}
   }
 
-  @Test("SCP sends whole files, and says what it cannot")
+  @Test("SCP sends whole files, and reports what it does not support")
   func scp() async throws {
     let server = try await SSHServer()
     let room = try DownloadRoom.ssh(server)

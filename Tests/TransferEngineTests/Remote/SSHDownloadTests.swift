@@ -16,7 +16,7 @@ import Testing
     return (server, try .ssh(server))
   }
 
-  @Test("a file comes whole", arguments: ["sftp", "scp"], [0, 1, 6 << 20] as [Int64])
+  @Test("a file arrives complete", arguments: ["sftp", "scp"], [0, 1, 6 << 20] as [Int64])
   func whole(_ scheme: String, _ size: Int64) async throws {
     let payload = Payload(size: size, seed: 3)
     let (server, room) = try await serve(payload)
@@ -27,7 +27,7 @@ import Testing
     try room.expectOnly(payload)
   }
 
-  @Test("a connection that breaks is gone on with: little is asked again", arguments: [2_500_000, 4 << 20, 5 << 20])
+  @Test("a broken connection is resumed, and few bytes are requested again", arguments: [2_500_000, 4 << 20, 5 << 20])
   func resume(_ cut: Int64) async throws {
     let (server, room) = try await serve()
     let proxy = try DroppingProxy(to: server.port) { $0 == 0 ? .init(cutAfterSent: cut) : .pass }
@@ -45,13 +45,13 @@ import Testing
     #expect(second.resumedFrom == first.bytesOnDisk)
     #expect(
       second.bytesReceived
-        == Self.payload.size - first.bytesOnDisk + min(first.bytesOnDisk, ResumeLadder.overlapBytes))
+        == Self.payload.size - first.bytesOnDisk + min(first.bytesOnDisk, RangeStrategies.overlapBytes))
     try room.expectOnly(Self.payload)
     let again = proxy.connections.value.reduce(0) { $0 + $1.sent } - Self.payload.size
-    #expect(again <= ResumeLadder.overlapBytes + Self.slack)
+    #expect(again <= RangeStrategies.overlapBytes + Self.slack)
   }
 
-  @Test("a retry goes on where the break was; SCP begins again", arguments: ["sftp", "scp"])
+  @Test("a retry continues where the connection broke; SCP starts over", arguments: ["sftp", "scp"])
   func retry(_ scheme: String) async throws {
     let (server, room) = try await serve()
     let proxy = try DroppingProxy(to: server.port) { $0 < 2 ? .init(cutAfterSent: 2 << 20) : .pass }
@@ -64,7 +64,7 @@ import Testing
     #expect(proxy.connections.value.count == 3)
   }
 
-  @Test("a file that changed is fetched anew, never spliced", arguments: ["size", "time", "content"])
+  @Test("a file that changed is fetched again, and versions are never mixed", arguments: ["size", "time", "content"])
   func changed(_ what: String) async throws {
     let (server, room) = try await serve()
     let path = server.root + "/a.iso"
@@ -186,7 +186,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("cancelled in the middle, it leaves what can be gone on from")
+  @Test("a cancelled download can be resumed")
   func cancel() async throws {
     let (server, room) = try await serve()
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a.iso"))

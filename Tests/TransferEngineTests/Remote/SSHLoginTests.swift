@@ -66,8 +66,8 @@ import Testing
 
   @Test(
     "a password lets in, asked for in either way; a wrong one does not, and is shown nowhere",
-    arguments: SSHPasswordWay.allCases)
-  func password(_ way: SSHPasswordWay) async throws {
+    arguments: SSHPasswordMethod.allCases)
+  func password(_ way: SSHPasswordMethod) async throws {
     let peer = try await PythonPeer.sftp(password: "open sesame", by: way)
     try Self.payload.write(to: peer.directory.path("files/a.iso"))
     let right = try await download(peer, password: "open sesame")

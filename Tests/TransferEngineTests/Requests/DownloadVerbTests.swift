@@ -78,7 +78,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("resume data alone is enough to go on: where, under which name, and with which options")
+  @Test("resume data is enough to resume: it has the place, the name and the options")
   func resumingWith() async throws {
     let room = try DownloadRoom()
     try room.directory.file(DownloadRoom.name, text: "old")
@@ -119,7 +119,7 @@ import Testing
     #expect(await Session().download(resumingWith: Data("nonsense".utf8)).response().error?.code == .invalidResumeData)
   }
 
-  @Test("a retry goes on from what is there though the destination is chosen anew")
+  @Test("a retry continues from the stored bytes although the destination is chosen again")
   func retried() async throws {
     let room = try DownloadRoom()
     let server = try LoopbackServer(Self.file.dropping(after: 100_000, on: .first(2)))
@@ -140,7 +140,7 @@ import Testing
 
   // MARK: Validation
 
-  @Test("a page that is refused on resume costs none of the bytes that are there")
+  @Test("a page that is refused on resume does not cost stored bytes")
   func refusedOnResume() async throws {
     let server = try LoopbackServer(Self.file.page(on: .at(1)).dropping(after: 150_000))
     let room = try DownloadRoom()
@@ -155,7 +155,7 @@ import Testing
     try room.expectOnly(Self.payload)
   }
 
-  @Test("a head that is refused makes no file, and leaves the one that stands there")
+  @Test("a refused head makes no file, and leaves the existing one")
   func refusedHead() async throws {
     struct Oops: Error {}
     let server = try LoopbackServer(Self.file)
@@ -171,7 +171,7 @@ import Testing
     #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "good")
   }
 
-  @Test("the whole file can be validated before it gets its name; one that is refused is not gone on from")
+  @Test("the whole file can be validated before it gets its name; a refused one is not resumed")
   func refusedFile() async throws {
     struct Oops: Error {}
     let room = try DownloadRoom()

@@ -56,7 +56,7 @@ import Testing
     #expect(server.requests[0].bodySHA256 == Self.large.sha256)
   }
 
-  @Test("a success before the body was sent is none", arguments: BodyKind.allCases, [false, true])
+  @Test("a success before the body was sent is an error", arguments: BodyKind.allCases, [false, true])
   func earlySuccess(_ kind: BodyKind, _ isInMidBody: Bool) async throws {
     let directory = try TemporaryDirectory()
     let server = try LoopbackServer(bodies: .byScript) { _ in

@@ -109,7 +109,7 @@ import Testing
     #expect(dropping.requests.count == 3)
   }
 
-  @Test("no try begins after the deadline")
+  @Test("no attempt begins after the deadline")
   func deadline() async throws {
     let server = try LoopbackServer { _ in .response(503, headers: ["Retry-After": "3600"]) }
     let policy = RetryPolicy(retryLimit: 5, deadline: .seconds(60))
@@ -118,7 +118,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("what is retried by default is what may pass by itself")
+  @Test("temporary failures are retried by default")
   func defaultCodes() {
     let transient: Set<TransferError.Code> = [
       .nameNotResolved, .refused, .tlsInterrupted, .proxy, .timedOut, .stalled, .connectionLost, .truncated,
@@ -186,7 +186,7 @@ import Testing
 
   // MARK: Events
 
-  @Test("monitors are told in order; a stream of events and a closure see the same")
+  @Test("monitors get events in order; a stream of events and a closure get the same")
   func events() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .response(503) : .response(200) }
     let streamed = EventStreamMonitor()
@@ -202,7 +202,7 @@ import Testing
       words.append("\("\(event)".prefix { $0 != "(" })")
       if case .finish = event { break }
     }
-    let once = ["send", "gatherMetrics", "receiveHead"]
+    let once = ["adapt", "send", "receiveHead", "gatherMetrics", "validate"]
     #expect(words == ["resume"] + once + ["retry"] + once + ["finish"])
     #expect(called.value == words)
   }
@@ -222,7 +222,7 @@ import Testing
       headers: [.authorization: "Bearer hush", .cookie: "hush"]
     ).validate().response()
     let all = lines.value.joined(separator: "\n")
-    for word in ["request sent", "/b", "503", "tried again", "request failed"] {
+    for word in ["request sent", "/b", "503", "retried", "request failed"] {
       #expect(all.contains(word), "\(word)")
     }
     #expect(!all.contains("hush"), "\(all)")

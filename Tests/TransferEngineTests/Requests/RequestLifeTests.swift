@@ -65,7 +65,7 @@ import Testing
     return await request.response()
   }
 
-  @Test("a suspended request holds its transfer, and goes on with it on the same connection")
+  @Test("a suspended request holds its transfer, and continues on the same connection")
   func suspend() async throws {
     let payload = Payload(size: 40 << 20)
     let half = payload.size / 2

@@ -23,7 +23,7 @@ import Testing
     for url in urls { #expect(try await session.request(url).serializingString().value == "GET /a?b=c ") }
   }
 
-  @Test("a URL that is none fails the request, not the call", arguments: ["", "nonsense", "http://", "gopher://x/"])
+  @Test("an invalid URL fails the request, not the call", arguments: ["", "nonsense", "http://", "gopher://x/"])
   func badURL(_ text: String) async {
     let response = await Session().request(text).response()
     switch response.error {
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("a request is described anew for every attempt, and adapted by the request's hook before the session's")
+  @Test("a request is described again for every attempt, and adapted by its own hook before the session's")
   func everyAttempt() async throws {
     let server = try LoopbackServer { $0.index < 2 ? .response(503) : .response(200) }
     let mark = { (name: String) in

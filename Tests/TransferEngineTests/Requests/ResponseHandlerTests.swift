@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import HTTPTypes
 import TestSupport
 import Testing
 

@@ -183,7 +183,7 @@ enum BodyKind: String, CaseIterable, Sendable {
     #expect(server.requests.isEmpty)
   }
 
-  @Test("a POST that went out whole on a kept connection is not sent again blindly; a PUT is")
+  @Test("a POST that was sent completely on a pooled connection is not repeated; a PUT is")
   func deadConnection() async throws {
     for (method, isRepeated) in [(HTTPMethod.post, false), (.patch, false), (.put, true)] {
       let server = try LoopbackServer { $0.indexOnConnection > 0 ? [.close] : .response(200) }

@@ -105,13 +105,13 @@ import Testing
     }
   }
 
-  @Test("Retry-After stands in the error of a validated status")
+  @Test("the error of a validated status contains Retry-After")
   func retryAfter() async throws {
     let server = try LoopbackServer { _ in .response(503, headers: ["Retry-After": "7"]) }
     #expect(await Session().request(server.url("/")).validate().response().error?.retryAfter == .seconds(7))
   }
 
-  @Test("without an answer nothing is validated")
+  @Test("without a response nothing is validated")
   func noAnswer() async throws {
     let server = try LoopbackServer(.file(size: 10).hangingUp(on: .always))
     let response = await Session().request(server.url("/")).validate { _, _, _ in

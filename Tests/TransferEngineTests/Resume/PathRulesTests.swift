@@ -63,6 +63,18 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
 }
 
 @Suite struct PathRulesTests {
+  @Test("a slash with a combining mark hides no link")
+  func combiningMark() throws {
+    let tree = try Tree()
+    try tree.directory.file("other/\u{301}file", text: "elsewhere")
+    try tree.directory.file("open/a/\u{301}file", text: "public")
+    #expect(
+      verdict { () throws(TransferError) in try tree.rules.checkSource(tree.path + "/open/to-other/\u{301}file") }
+        == "outside")
+    #expect(
+      verdict { () throws(TransferError) in try tree.rules.checkSource(tree.path + "/open/a/\u{301}file") } == "ok")
+  }
+
   @Test(
     "destinations, by where they lead",
     arguments: [

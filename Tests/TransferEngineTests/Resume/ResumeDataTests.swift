@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "of a file that somebody may have been writing the length counts in its boot; of one at rest only what was ours")
+    "the length of a file in use counts within its boot; of a file at rest only synced bytes count")
   func usable() {
     let now = BootID.current
     let table: [(boot: String, isAtRest: Bool?, size: Int64, good: Int64?)] = [
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("data with numbers or names that no download has is none")
+  @Test("data with impossible numbers or names is refused")
   func impossible() {
     let good = data(total: 200, boot: "b", isAtRest: nil)
     let changes: [(inout ResumeData) -> Void] = [

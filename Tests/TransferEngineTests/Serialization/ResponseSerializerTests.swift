@@ -68,7 +68,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     }
   }
 
-  @Test("an empty answer needs a type that has an empty value")
+  @Test("an empty response needs a type with an empty value")
   func noEmptyValue() throws {
     #expect {
       try DecodableResponseSerializer<[Int]>().serialize(
@@ -90,7 +90,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     #expect(try decode(#"[{"name":"a","stars":[1]}]"#) == [Repo(name: "a", stars: [1])])
     let errors = [
       (#"[{"name":"a"}]"#, #"there is no "stars" at [0]"#), (#"[{"name":"a","stars":[1,"x"]}]"#, "[0].stars[1]"),
-      ("[", "cannot decode the answer"),
+      ("[", "cannot decode the response"),
     ]
     for (text, part) in errors { #expect { try decode(text) } throws: { "\($0)".contains(part) } }
   }

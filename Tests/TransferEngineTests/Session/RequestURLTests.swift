@@ -49,6 +49,14 @@ import Testing
     }
   }
 
+  @Test(
+    "a Location with a relative file path is refused: libcurl would write another URL",
+    arguments: ["file:a/b", "file:o/\u{FFFD}=/a"])
+  func relativeFilePath(_ location: String) throws {
+    let base = try RequestURL("https://h/a")
+    #expect(throws: TransferError.self) { try base.resolving(location) }
+  }
+
   @Test("an error shows no secrets")
   func errors() {
     do {

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import TransferEngine
 
-/// What the documentation shows does what it says, against servers on loopback.
+/// Runs the code of the documentation against servers on loopback.
 @Suite(.timeLimit(.minutes(5))) struct SnippetTests {
-  @Test("a session; a request whose answer is decoded")
+  @Test("a session; a request with a decoded response")
   func decodable() async throws {
     let repos = [Snippets.Repo(name: "swift"), Snippets.Repo(name: "swift-nio")]
     let json = try JSONEncoder().encode(repos)
@@ -17,7 +17,7 @@ import TransferEngine
     #expect(try await Snippets.decodable(Snippets.session(), server.url("/api")) == repos)
   }
 
-  @Test("a download into a directory that is made, over a file that is there")
+  @Test("a download creates its directory and replaces an existing file")
   func download() async throws {
     let payload = Payload(size: 200_000)
     let server = try LoopbackServer(.file(payload))
@@ -42,7 +42,7 @@ import TransferEngine
     #expect(await Snippets.progress(Session(), server.url("/"), destination) == 1)
   }
 
-  @Test("what a cancel leaves is gone on from in another session")
+  @Test("another session resumes a cancelled download")
   func cancelAndResume() async throws {
     let payload = Payload(size: 4 << 20)
     let server = try LoopbackServer(.file(payload).interrupting(after: 2 << 20, on: .first(1), with: .stall))
@@ -58,7 +58,7 @@ import TransferEngine
     #expect(server.requests.last?.range != nil)
   }
 
-  @Test("what a failure leaves is gone on from")
+  @Test("a failed download is resumed")
   func failed() async throws {
     let payload = Payload(size: 4 << 20)
     let server = try LoopbackServer(.file(payload).dropping(after: 2 << 20, on: .first(1)))
@@ -69,7 +69,7 @@ import TransferEngine
     #expect(try sha256(ofFile: directory.path("a.iso")) == payload.sha256)
   }
 
-  @Test("an upload that broke goes on from what the server has")
+  @Test("an interrupted upload resumes from what the server has")
   func uploads() async throws {
     let payload = Payload(size: 8 << 20)
     let directory = try TemporaryDirectory()
@@ -80,7 +80,7 @@ import TransferEngine
       source: directory.path("a.bin"), protocol: .tus(TusOptions(chunkSize: 1 << 20)))
     let request = Session().upload(upload)
     let arrived = Gate()
-    // The server stands still meanwhile, so that it cannot have all of it before the end is told.
+    // The server pauses meanwhile, so that it cannot have the whole file before the cancel.
     request.uploadProgress { progress in
       guard progress.acknowledged >= 2 << 20, !arrived.isOpen else { return }
       peer.freeze(true)
@@ -97,17 +97,17 @@ import TransferEngine
     }
   }
 
-  @Test("errors say what happened and whether to try again")
+  @Test("errors say what happened and whether a retry may help")
   func errors() async throws {
     let server = try LoopbackServer { request in .response(request.path == "/none" ? 404 : 200, text: "here") }
     #expect(await Snippets.errors(Session(), server.url("/")) == "here")
-    #expect(await Snippets.errors(Session(), server.url("/none")) == "there is no such thing")
+    #expect(await Snippets.errors(Session(), server.url("/none")) == "not found")
     let closed = try ClosedPort()
-    #expect(await Snippets.errors(Session(), "http://127.0.0.1:\(closed.number)/").hasPrefix("no way to the server"))
+    #expect(await Snippets.errors(Session(), "http://127.0.0.1:\(closed.number)/").hasPrefix("cannot reach the server"))
     #expect(await Snippets.errors(Session(), "gopher://127.0.0.1/").contains("not worth retrying"))
   }
 
-  @Test("a policy, and a retrier of one's own, try again", arguments: [true, false])
+  @Test("a policy and a custom retrier retry", arguments: [true, false])
   func retries(_ hasPolicy: Bool) async throws {
     let server = try LoopbackServer(.file(size: 100).failing(503, on: .first(2)))
     let session = hasPolicy ? Snippets.policy() : Snippets.retrier()
@@ -115,7 +115,7 @@ import TransferEngine
     #expect(server.requests.count == 3)
   }
 
-  @Test("an adapter brings the token of the moment")
+  @Test("an adapter adds the current token")
   func adapter() async throws {
     let server = try LoopbackServer { request in .response(200, text: request.headers["Authorization"] ?? "none") }
     let session = Snippets.adapter { "t-1" }

@@ -3,8 +3,8 @@ import HTTPTypes
 import TestSupport
 import TransferEngine
 
-/// The code that the documentation shows, word for word: `DocumentationTests` compares, `SnippetTests` runs it. Each snippet
-/// stands between its two marks.
+/// The code that the documentation shows. `DocumentationTests` compares it word for word, and `SnippetTests` runs it. Each
+/// snippet is between its two marks.
 enum Snippets {
   struct Repo: Codable, Sendable, Equatable { var name: String }
 
@@ -37,10 +37,10 @@ enum Snippets {
 
   static func form(_ session: Session, _ url: String, _ fileURL: URL) async throws -> String {
     // snippet: form
-    let answer = try await session.upload(multipartFormData: { $0.append(fileURL, withName: "file") }, to: url)
+    let text = try await session.upload(multipartFormData: { $0.append(fileURL, withName: "file") }, to: url)
       .serializingString().value
     // end
-    return answer
+    return text
   }
 
   static func stream(_ session: Session, _ url: String) async throws -> Int {
@@ -98,7 +98,7 @@ enum Snippets {
     let request = session.upload(upload, interceptor: .retryPolicy).resume()
     let response = await request.response()
     if let ledger = response.ledger?.encoded() {
-      keep(ledger)  // It failed: with this it goes on, in this process or another.
+      keep(ledger)  // The upload failed. The ledger resumes it, in this process or another.
     }
     try response.result.get()
     // end
@@ -121,9 +121,9 @@ enum Snippets {
     do {
       text = try await session.request(url).validate().serializingString().value
     } catch .response(.unacceptableStatus(404, _)) {
-      text = "there is no such thing"
+      text = "not found"
     } catch .connection(let failure) {
-      text = "no way to the server: \(failure)"
+      text = "cannot reach the server: \(failure)"
     } catch {
       text = "\(error) (\(error.retryAdvice))"
     }

@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test("a wrong or missing passphrase, and a missing file, fail for good, and nobody is asked for one")
+  @Test("a wrong or missing passphrase and a missing file fail permanently, without a prompt")
   func unusable() async throws {
     let certificates = try await TestCertificates()
     let nginx = try await Self.server(certificates)

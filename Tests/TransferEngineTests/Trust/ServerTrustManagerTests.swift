@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(
-    "what is none is refused",
+    "malformed input is refused",
     arguments: [
       "", "nothing", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
       "-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n",

@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  @Test("a pinned certificate of another with the same key is told from it, on a warm connection too")
+  @Test("a pinned certificate differs from another one with the same key, on a reused connection too")
   func sameKey() async throws {
     let room = try await Room()
     let renewed = try await room.certificates.renewed()

@@ -43,7 +43,7 @@ import Testing
     #expect(response.bytesSent == Int64(whole.count))
   }
 
-  @Test("a form whose answer is lost is not sent again")
+  @Test("a form is not sent again after a lost response")
   func lost() async throws {
     let room = try UploadRoom(size: 1000)
     let server = try LoopbackServer { _ in [.reset] }

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(
-    "an answer before the body is understood, and nothing of the body is sent",
+    "a response before the body is accepted, and nothing of the body is sent",
     arguments: [401, 403, 404, 413, 500])
   func earlyRefusal(status: Int) async throws {
     let room = try UploadRoom(size: 8 << 20)
@@ -51,7 +51,7 @@ import Testing
     #expect(response.bytesSent == 0 || start.duration(to: .now) >= .seconds(1))
   }
 
-  @Test("an answer in the middle of the body ends the sending", arguments: [401, 413, 507])
+  @Test("a response in the middle of the body stops the upload", arguments: [401, 413, 507])
   func refusalInTheMiddle(status: Int) async throws {
     let room = try UploadRoom(size: 32 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -78,7 +78,7 @@ import Testing
     #expect(server.requests.last?.bodySHA256 == room.payload.sha256)
   }
 
-  @Test("success before the server took the whole body is none")
+  @Test("a success before the server received the whole body is an error")
   func earlySuccess() async throws {
     let room = try UploadRoom(size: 64 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -109,7 +109,7 @@ import Testing
     #expect(word(await room.send(try room.upload(to: late.url("/a"))).error) == "success")
   }
 
-  @Test("a lost answer: PUT may be made again, POST may not", arguments: [true, false])
+  @Test("after a lost response a PUT is repeated, a POST is not", arguments: [true, false])
   func lostAnswer(isPUT: Bool) async throws {
     let room = try UploadRoom(size: 100_000)
     let server = try LoopbackServer { _ in [.reset] }
@@ -120,7 +120,7 @@ import Testing
     #expect(response.error?.isTransient == isPUT)
     #expect(server.requests.count == 1)
     if !isPUT {
-      // Also for whoever finds the record after a kill.
+      // The same holds for an attempt that finds the record after a kill.
       #expect(journal.records.value.count == 1)
       let again = await room.send(upload, resumingWith: journal.last, journal: journal)
       #expect(word(again.error) == "unknown")
@@ -174,7 +174,7 @@ import Testing
     #expect(server.requests[2].bodySHA256 == room.payload.sha256)
   }
 
-  @Test("a kept connection that is dead costs nothing, and the body arrives whole")
+  @Test("a dead pooled connection is replaced, and the body arrives completely")
   func deadConnection() async throws {
     let room = try UploadRoom(size: 300_000)
     let server = try LoopbackServer { $0.indexOnConnection == 0 ? .response(200) : [.close] }

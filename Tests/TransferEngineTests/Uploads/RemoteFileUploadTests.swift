@@ -33,7 +33,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root + "/a/b c").count == 4)
   }
 
-  @Test("FTP: a cut upload is gone on with from what is there", arguments: [1, 2_000_000] as [Int64])
+  @Test("FTP: a broken upload is resumed", arguments: [1, 2_000_000] as [Int64])
   func ftpResumes(after bytes: Int64) async throws {
     var options = FTPServer.Options()
     options.uploadFaultAfter = bytes

@@ -35,7 +35,7 @@ import Testing
     try await peer.server.stop()
   }
 
-  @Test("killed five times, it goes on at the server's offset")
+  @Test("after five kills the upload continues at the server's offset")
   func kills() async throws {
     let peer = try await Peer()
     let room = try UploadRoom(size: 48 << 20 + 3)

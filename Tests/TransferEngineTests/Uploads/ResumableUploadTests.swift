@@ -94,7 +94,7 @@ import Testing
     #expect(lost.requests.count == 1)
   }
 
-  @Test("a 104 of no known version is nobody's")
+  @Test("a 104 of an unknown version is ignored")
   func foreignInterim() async throws {
     let room = try UploadRoom(size: 1000)
     for version in ["", "Upload-Draft-Interop-Version: 2\r\n", "Upload-Draft-Interop-Version: 9\r\n"] {
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test("the target's own answer ends it, whatever it says")
+  @Test("the target's own response ends the upload, whatever it is")
   func target() async throws {
     let room = try UploadRoom(size: Self.size)
     let server = try ScriptedResumable { request, _ in request.method == "PUT" ? .target(422) : nil }
@@ -120,7 +120,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a failure of the server in the middle is gone on from")
+  @Test("an upload is resumed after a failure of the server")
   func serverFailure() async throws {
     let room = try UploadRoom(size: Self.size)
     let server = try ScriptedResumable { request, number in
@@ -154,7 +154,7 @@ import Testing
     #expect(server.requests("PATCH").count == 2)
   }
 
-  @Test("appends keep to the server's limits, as told before and by a 413", arguments: [true, false])
+  @Test("appends respect the server's limits, announced or learned from a 413", arguments: [true, false])
   func limits(isTold: Bool) async throws {
     let room = try UploadRoom(size: Self.size)
     let server = try ScriptedResumable(limit: isTold ? "max-append-size=2097152, max-age=100" : nil) {
@@ -175,7 +175,7 @@ import Testing
     #expect(server.bytesArrived == Self.size)
   }
 
-  @Test("a forgotten upload is made anew", arguments: [403, 404, 410])
+  @Test("an upload that the server no longer knows is started again", arguments: [403, 404, 410])
   func gone(_ status: Int) async throws {
     let room = try UploadRoom(size: Self.size)
     let server = try ScriptedResumable { request, number in

@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("so many parts that 10,000 do, of whole MiB")
+  @Test("parts of whole MiB, at most 10,000")
   func partSizes() {
     #expect(S3Parts.size(for: 16 << 20, wanted: nil) == 8 << 20)
     #expect(S3Parts.size(for: 16 << 20, wanted: 1) == 5 << 20)
@@ -154,7 +154,7 @@ import Testing
 }
 
 @Suite struct XMLElementTests {
-  @Test("what S3 answers is read")
+  @Test("S3's responses are parsed")
   func answers() throws {
     let text = """
       <?xml version="1.0" encoding="UTF-8"?>
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test(
-    "what is no document is none",
+    "malformed documents are refused",
     arguments: [
       "", " ", "x", "<a>", "<a></b>", "<a><b></a></b>", "<a/><b/>", "<a>&x;</a>", "<a>&#1114112;</a>", "<a>&lt</a>",
       "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", "<a b></a>", "<a b=c></a>", "<a b=\"c></a>", "<a/>x",

@@ -88,7 +88,7 @@ import Testing
     #expect(s3.count(.create) == 1)
   }
 
-  @Test("a small object that is refused in a 200 is not taken for stored")
+  @Test("a small object that is refused in a 200 does not count as stored")
   func refusalInSuccess() async throws {
     let room = try UploadRoom(size: 1000)
     let s3 = try ScriptedS3 { _, _, number in number == 0 ? ScriptedS3.error(200, "InternalError") : nil }
@@ -99,7 +99,7 @@ import Testing
     #expect(s3.object == room.payload.data)
   }
 
-  @Test("an error in a 200, or a 200 that is cut off, is none", arguments: [true, false])
+  @Test("an error in a 200, or an incomplete 200, is not a success", arguments: [true, false])
   func errorInSuccess(isError: Bool) async throws {
     let room = try UploadRoom(size: Self.size)
     let s3 = try ScriptedS3 { operation, _, number in
@@ -118,7 +118,7 @@ import Testing
     #expect(s3.count(.part) == 5)
   }
 
-  @Test("a lost answer to the last request: the object is recognised and nothing is sent again")
+  @Test("after a lost response to the last request the object is recognised and nothing is sent again")
   func lostCompletion() async throws {
     let room = try UploadRoom(size: Self.size)
     let s3 = try ScriptedS3()
@@ -130,7 +130,7 @@ import Testing
     #expect(s3.count(.part) == 5)
   }
 
-  @Test("an upload that S3 forgot is made anew")
+  @Test("an upload that S3 no longer knows is started again")
   func gone() async throws {
     let room = try UploadRoom(size: Self.size)
     let s3 = try ScriptedS3 { operation, _, number in operation == .complete && number == 0 ? [.reset] : nil }

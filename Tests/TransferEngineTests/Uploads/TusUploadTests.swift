@@ -1,4 +1,4 @@
-import Crypto
+import Digests
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -102,7 +102,7 @@ import Testing
     #expect(tus.requests("PATCH").count == 1)
   }
 
-  @Test("an upload that the server forgot is made anew", arguments: [403, 404, 410])
+  @Test("an upload that the server no longer knows is started again", arguments: [403, 404, 410])
   func gone(_ status: Int) async throws {
     let room = try Self.room()
     let tus = try ScriptedTus { request, number in
@@ -129,7 +129,7 @@ import Testing
     #expect(tus.bytes(of: "u1") == room.payload.data)
   }
 
-  @Test("a locked upload is waited for and never made anew")
+  @Test("a locked upload is waited for and never started again")
   func locked() async throws {
     let room = try Self.room()
     let tus = try ScriptedTus { request, number in
@@ -276,7 +276,7 @@ import Testing
     await #expect(throws: TransferError.self) { try await room.session.abandon(upload, ledger: ledger.encoded()) }
   }
 
-  @Test("a source that changed between attempts: the old upload goes, the new version arrives whole")
+  @Test("a source that changed between attempts: the old upload is deleted, the new version arrives completely")
   func changed() async throws {
     let room = try Self.room()
     let tus = try ScriptedTus { request, number in
@@ -342,5 +342,5 @@ import Testing
 }
 
 extension Payload {
-  var sha1: String { digest(Insecure.SHA1.self).base64EncodedString() }
+  var sha1: String { digest(.sha1).base64EncodedString() }
 }

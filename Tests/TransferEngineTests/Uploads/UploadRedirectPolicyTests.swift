@@ -79,6 +79,6 @@ import Testing
   func region(_ region: String) {
     var head = ResponseHead(status: 301)
     head.headers[HTTPField.Name("x-amz-bucket-region")!] = region
-    #expect(S3Failure(UploadAnswer()).region(head) == nil)
+    #expect(S3Failure(UploadResponse()).region(head) == nil)
   }
 }

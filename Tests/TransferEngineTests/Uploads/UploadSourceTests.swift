@@ -35,7 +35,7 @@ import Testing
     #expect(SourceIdentity(status) != identity)
   }
 
-  @Test("a ledger with numbers that no upload has is none")
+  @Test("a ledger with impossible numbers is refused")
   func impossibleLedgers() {
     let source = SourceIdentity(device: 1, inode: 2, size: 1000, modified: 3)
     func ledger(_ progress: UploadLedger.Progress, size: Int64 = 1000, acknowledged: Int64 = 0) -> UploadLedger {
@@ -85,7 +85,7 @@ import Testing
     return new
   }
 
-  @Test("a source that changes while it is sent arrives whole in its new version", arguments: Change.allCases)
+  @Test("a source that changes while it is sent arrives completely in its new version", arguments: Change.allCases)
   func restart(_ kind: Change) async throws {
     let room = try UploadRoom(size: 48 << 20)
     let (reached, proceed) = (Gate(), Gate())
@@ -101,7 +101,7 @@ import Testing
     proceed.open()
     let response = await request.response()
     #expect(word(response.error) == "success")
-    // Neither the old version nor a mixture is taken for whole, unless the old file was sent whole beside its successor.
+    // Neither the old version nor a mixture counts as whole, unless the old file was sent whole beside its successor.
     if kind != .replaced { #expect(!server.requests[0].isBodyComplete) }
     #expect(server.requests.last?.bodySHA256 == new.sha256)
     #expect(response.source == (try SourceIdentity(path: room.path)))
@@ -142,7 +142,7 @@ import Testing
     #expect(server.requests.count == UploadPipeline.maximumRestarts + 1)
   }
 
-  @Test("a file that is removed while it is sent is still sent whole")
+  @Test("a file that is removed while it is sent is still sent completely")
   func removed() async throws {
     let room = try UploadRoom(size: 48 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -156,7 +156,7 @@ import Testing
     #expect(server.requests[0].bodySHA256 == room.payload.sha256)
   }
 
-  @Test("a ledger is read back as it was written, and one of another version is none")
+  @Test("a ledger is read back as it was written, and one of another version is refused")
   func ledger() throws {
     var ledger = UploadLedger(
       source: SourceIdentity(device: 1, inode: 2, size: 3, modified: 4), target: "https://h:443/x",

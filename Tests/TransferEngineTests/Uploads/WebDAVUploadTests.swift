@@ -86,7 +86,7 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/k.bin") == room.payload.sha256)
   }
 
-  @Test("a server that is full is retried later; one that cannot rename is told apart, and left clean")
+  @Test("a full server is retried; a server without renames is recognised, and nothing is left there")
   func faults() async throws {
     let room = try UploadRoom(size: 1000)
     let full = try LoopbackServer { _ in .response(507) }
@@ -116,7 +116,7 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/in/sparse") == sha256(ofFile: room.path))
   }
 
-  @Test("a temporary name is hidden, stands beside its target, and is never too long")
+  @Test("a temporary name is hidden, beside its target, and never too long")
   func names() throws {
     let identity = SourceIdentity(device: 1, inode: 2, size: 3, modified: 4)
     let name = try TemporaryName(for: try RequestURL("http://h/a/b%20c"), source: identity).path

@@ -1,18 +1,21 @@
 import Synchronization
 
-/// Puts a credential on requests and renews it when it expires or is refused: once, however many requests want it.
+/// Applies a credential to requests, and refreshes it when it has expired or a server refuses it.
 ///
-/// Requests whose adapting meets a refresh wait for its outcome; so do refused ones, which are then tried again. As in
-/// Alamofire, for a service whose answers are validated: only an error makes a retrier be asked.
+/// One refresh serves all requests that need it. Requests that are adapted during a refresh wait for its result. Requests
+/// that a server refused are retried after it. A retrier is asked only about errors, so validate the responses of the
+/// service: without `validate()` a 401 is a success.
+///
+/// No lock is held while the authenticator is called: its methods may read and set `credential`.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
   /// The credential that the authenticator applies and refreshes.
   public typealias Credential = AuthenticatorType.Credential
 
-  /// So many refreshes within the interval are allowed; more are taken for a loop.
+  /// Limits how often the credential is refreshed, so that a refused credential does not cause an endless loop.
   public struct RefreshWindow: Hashable, Sendable {
-    /// How far back refreshes are counted.
+    /// Refreshes within this interval before now are counted.
     public let interval: Duration
-    /// Refreshes within `interval` that are still allowed; one more fails with `.excessiveRefresh`.
+    /// Refreshes that are allowed within `interval`; one more fails with `.excessiveRefresh`.
     public let maximumAttempts: Int
 
     /// 30 s and 5 refreshes, as in Alamofire.
@@ -24,17 +27,25 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   private struct State {
     var credential: Credential?
+    /// Changes whenever `credential` is set: tells whether a credential that was judged outside the lock is still current.
+    var version = 0
     var refresh: Task<Result<Credential, any Error>, Never>?
     var refreshedAt: [ContinuousClock.Instant] = []
+
+    mutating func set(_ credential: Credential?) {
+      self.credential = credential
+      version &+= 1
+    }
   }
 
   private let authenticator: AuthenticatorType
   private let refreshWindow: RefreshWindow?
   private let state: Mutex<State>
 
-  /// - Parameter refreshWindow: `nil`: refreshes are not counted.
-  /// - Parameter authenticator: applies the credential, and refreshes it.
-  /// - Parameter credential: what is applied at first; it may be set later.
+  /// - Parameters:
+  ///   - authenticator: applies and refreshes the credential.
+  ///   - credential: the first credential; it may be set later.
+  ///   - refreshWindow: `nil` does not limit refreshes. One request still refreshes at most 5 times.
   public init(
     authenticator: AuthenticatorType, credential: Credential? = nil, refreshWindow: RefreshWindow? = RefreshWindow()
   ) {
@@ -43,62 +54,73 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     state = Mutex(State(credential: credential))
   }
 
-  /// The credential that is put on requests. One that is set while a refresh runs is replaced by its outcome.
+  /// The credential that is applied to requests. A refresh that is running replaces a value that is set meanwhile.
   public var credential: Credential? {
     get { state.withLock { $0.credential } }
-    set { state.withLock { $0.credential = newValue } }
+    set { state.withLock { $0.set(newValue) } }
   }
 
-  /// - Throws: `AuthenticationError`, or what the refresh threw.
+  /// - Throws: `AuthenticationError`, or the error of the refresh.
   public func adapt(_ request: TransferRequest, for session: Session) async throws -> TransferRequest {
     if RefreshScope.isRefreshing { return request }
     var request = request
-    authenticator.apply(try await usableCredential(for: session), to: &request)
+    authenticator.apply(try await validCredential(for: session), to: &request)
     return request
   }
 
   public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
-    // Where a redirect led away from the origin the credential stayed behind: what was refused there is not about it.
+    // A redirect to another origin leaves the credential behind, so a refusal there does not concern it.
     guard !RefreshScope.isRefreshing, let request = attempt.request, let response = attempt.response,
       !request.hasLeftOrigin,
       authenticator.didRequest(request, with: response, failDueToAuthenticationError: attempt.error)
     else { return .doNotRetry }
-    guard let credential else { return .doNotRetryWithError(AuthenticationError.missingCredential) }
-    guard authenticator.isRequest(request, authenticatedWith: credential) else {
-      // An authenticator that never knows its own credential again must not go on for ever.
-      return attempt.retryCount < (refreshWindow?.maximumAttempts ?? 5) ? .retry : .doNotRetry
+    let (current, version) = state.withLock { ($0.credential, $0.version) }
+    guard let current else { return .doNotRetryWithError(AuthenticationError.missingCredential) }
+    guard authenticator.isRequest(request, authenticatedWith: current) else {
+      // An authenticator that never recognises its own credential must not cause an endless loop.
+      return attempt.retryCount < maximumAttempts ? .retry : .doNotRetry
     }
     do {
-      _ = try await refreshed(insteadOf: { self.authenticator.isRequest(request, authenticatedWith: $0) }, for: session)
+      _ = try await refreshed(current, version: version, for: session)
       return .retry
     } catch {
       return .doNotRetryWithError(error)
     }
   }
 
-  private func usableCredential(for session: Session) async throws -> Credential {
-    let (current, running) = state.withLock { ($0.credential, $0.refresh) }
-    if let running { return try await running.value.get() }
-    guard let current else { throw AuthenticationError.missingCredential }
-    guard current.requiresRefresh else { return current }
-    return try await refreshed(insteadOf: { $0.requiresRefresh }, for: session)
+  private var maximumAttempts: Int { refreshWindow?.maximumAttempts ?? 5 }
+
+  /// The credential to apply. One that requires a refresh is refreshed, also when a refresh has just produced it.
+  private func validCredential(for session: Session) async throws -> Credential {
+    for _ in 0...max(0, maximumAttempts) {
+      let (current, version, running) = state.withLock { ($0.credential, $0.version, $0.refresh) }
+      if let running {
+        _ = try await running.value.get()
+        continue
+      }
+      guard let current else { throw AuthenticationError.missingCredential }
+      guard current.requiresRefresh else { return current }
+      _ = try await refreshed(current, version: version, for: session)
+    }
+    throw AuthenticationError.excessiveRefresh
   }
 
-  /// The outcome of the refresh that runs, or of a new one; without any where the credential is a better one by now.
-  private func refreshed(
-    insteadOf isUseless: (Credential) -> Bool, for session: Session
-  ) async throws -> Credential {
+  /// Waits for the running refresh, or starts one.
+  /// - Parameter version: the version of `credential`. If another one has been set since, no refresh is started.
+  private func refreshed(_ credential: Credential, version: Int, for session: Session) async throws -> Credential {
     let task = try state.withLock { state -> Task<Result<Credential, any Error>, Never>? in
       if let running = state.refresh { return running }
-      guard let credential = state.credential else { throw AuthenticationError.missingCredential }
-      guard isUseless(credential) else { return nil }
-      try note(&state)
+      guard state.version == version else { return nil }
+      try count(&state)
       let task = Task { await self.refresh(credential, for: session) }
       state.refresh = task
       return task
     }
-    if let task { return try await task.value.get() }
-    return try await usableCredential(for: session)
+    guard let task else {
+      guard let newer = self.credential else { throw AuthenticationError.missingCredential }
+      return newer
+    }
+    return try await task.value.get()
   }
 
   private func refresh(_ credential: Credential, for session: Session) async -> Result<Credential, any Error> {
@@ -113,13 +135,13 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     }
     state.withLock { state in
       state.refresh = nil
-      if case .success(let new) = result { state.credential = new }
+      if case .success(let new) = result { state.set(new) }
     }
     return result
   }
 
   /// Counts a refresh that is about to begin.
-  private func note(_ state: inout State) throws(AuthenticationError) {
+  private func count(_ state: inout State) throws(AuthenticationError) {
     guard let refreshWindow else { return }
     let now = ContinuousClock.now
     state.refreshedAt.removeAll { $0 + refreshWindow.interval < now }

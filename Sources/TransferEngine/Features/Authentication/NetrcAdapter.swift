@@ -3,10 +3,11 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// Looks the host of a request's own URL up in a `.netrc`, for requests that bring no credentials. Hosts that redirects
-/// lead to are not looked up, and what was found goes to no other origin.
+/// Looks up the host of a request's own URL in a `.netrc`, for requests without credentials. Hosts of redirects are not
+/// looked up, and credentials are sent to no other origin.
 ///
-/// The file is read again when it changed. One that others can read is used, with a warning in the log.
+/// The file is read again after it has changed. If other users can read the file, it is used, with a warning in the
+/// log.
 public final class NetrcAdapter: RequestInterceptor {
   private let path: String?
   private let isRequired: Bool
@@ -20,22 +21,22 @@ public final class NetrcAdapter: RequestInterceptor {
     var nanoseconds: Int
   }
 
-  /// `~/.netrc`, which need not be there.
+  /// Uses `~/.netrc`, which may be missing.
   public init() {
     path = NetrcFile.defaultPath
     isRequired = false
   }
 
-  /// - Parameter path: a file that must be there when a request is made.
+  /// - Parameter path: a file that must exist when a request is made.
   public init(path: String) {
     self.path = path
     isRequired = true
   }
 
-  /// - Throws: `.file` where the file cannot be read.
+  /// - Throws: `.file` if the file cannot be read.
   public func adapt(_ request: TransferRequest, for session: Session) async throws -> TransferRequest {
     guard request.credential == nil, !request.headers.contains(.authorization) else { return request }
-    // `https://user@host/` names a user whose password the file may know.
+    // `https://user@host/` names a user whose password may be in the file.
     if let known = request.credentials, !known.password.isEmpty { return request }
     guard let file = try file() else { return request }
     var request = request

@@ -1,29 +1,30 @@
 import FoundationEssentials
 import Glibc
+import WireValues
 
-/// A `.netrc`: user names and passwords by host (the form of ftp(1), as curl reads it).
+/// A `.netrc`: user names and passwords by host (the format of ftp(1), as curl reads it).
 ///
-/// libcurl's own netrc is never used: it would look hosts up that a redirect named.
+/// libcurl's own netrc support is not used: it would look up the hosts of redirects.
 public struct NetrcFile: Sendable {
-  /// What the file says of one machine.
+  /// The entry of one machine.
   public struct Entry: Hashable, Sendable {
-    /// Lower case; `nil` for `default`.
+    /// In lower case; `nil` for `default`.
     public var machine: String?
-    /// The user's name; `nil` where the entry has none.
+    /// The user name; `nil` if the entry has none.
     public var login: String?
-    /// The password; `nil` where the entry has none. No description shows it.
+    /// The password; `nil` if the entry has none. No description shows it.
     public var password: String?
   }
 
-  /// In the file's order.
+  /// In the order of the file.
   public let entries: [Entry]
-  /// What is wrong with the file's permissions; `nil`: nothing.
+  /// The problem with the file's permissions; `nil` if there is none.
   public let permissionWarning: String?
 
-  /// `macdef` blocks and lines that begin with `#` are passed over, as is what nobody knows.
+  /// Ignores `macdef` blocks, lines that begin with `#`, and unknown words.
   public init(parsing text: String) { self.init(parsing: text, permissionWarning: nil) }
 
-  /// - Throws: `.file` where it cannot be read, is not a regular file, or is larger than 1 MiB.
+  /// - Throws: `.file` if it cannot be read, is not a regular file, or is larger than 1 MiB.
   public init(path: String) throws(TransferError) {
     let data = try SmallFile.read(path, atMost: 1 << 20)
     self.init(parsing: String(decoding: data, as: UTF8.self), permissionWarning: Self.warning(about: path))
@@ -35,16 +36,17 @@ public struct NetrcFile: Sendable {
     self.permissionWarning = entries.contains { $0.password != nil } ? permissionWarning : nil
   }
 
-  /// `~/.netrc`; `nil` where nobody knows where home is.
+  /// `~/.netrc`; `nil` if the home directory is unknown.
   public static var defaultPath: String? {
-    if let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") { return home + "/.netrc" }
+    if let home = getenv("HOME").map({ String(cString: $0) }), home.isAbsolutePath { return home + "/.netrc" }
     guard let entry = getpwuid(geteuid()) else { return nil }
     return String(cString: entry.pointee.pw_dir) + "/.netrc"
   }
 
-  /// The first entry for the host, else the first `default`.
-  /// - Parameter login: only entries for this user name.
-  /// - Parameter host: as in a URL; case does not matter.
+  /// The first entry for the host, or else the first `default`.
+  /// - Parameters:
+  ///   - host: as in a URL; compared without regard to case.
+  ///   - login: only entries with this user name.
   /// - Returns: `nil` unless that entry has a user name.
   public func credentials(forHost host: String, login: String? = nil) -> Credentials? {
     let host = host.lowercased()
@@ -67,11 +69,11 @@ public struct NetrcFile: Sendable {
 }
 
 extension NetrcFile.Entry: CustomStringConvertible {
-  /// Never the password.
+  /// Without the password.
   public var description: String { "\(machine ?? "default") \(login ?? "-") ***" }
 }
 
-/// Reads tokens: words between blanks and line ends, or in quotes with `\` before what stands for itself.
+/// Reads tokens: words between blanks and line ends, or in quotes, where `\` escapes the next character.
 private struct NetrcParser {
   private var rest: Substring.UnicodeScalarView
   private var isAtLineStart = true
@@ -144,7 +146,7 @@ private struct NetrcParser {
     }
   }
 
-  /// To the next empty line.
+  /// Skips to the next empty line.
   private mutating func skipMacro() {
     var isEmpty = false
     while let scalar = rest.popFirst() {

@@ -1,11 +1,11 @@
 extension Request {
-  /// Answers the server's question who the request is from, be it by basic or by digest. To be called before the request
-  /// starts. Goes to the origin of the request's URL alone.
+  /// Authenticates with basic or digest, as the server asks. Call it before the request starts. Credentials are sent
+  /// only to the origin of the request's URL.
   @discardableResult public func authenticate(username: String, password: String) -> Self {
     authenticate(with: .negotiateAny(username: username, password: password))
   }
 
-  /// Says who the request is from. To be called before the request starts; adapters may replace it.
+  /// Authenticates with this credential. Call it before the request starts; adapters may replace it.
   @discardableResult public func authenticate(with credential: HTTPCredential) -> Self {
     control.core.setCredential(credential)
     return self

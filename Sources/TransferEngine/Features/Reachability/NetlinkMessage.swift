@@ -1,19 +1,19 @@
-/// What the kernel says about links and routes (`linux/rtnetlink.h`, rtnetlink(7)). Read from bytes, without I/O.
+/// A message of the kernel about links and routes (`linux/rtnetlink.h`, rtnetlink(7)). Parsed from bytes, without I/O.
 struct NetlinkMessage: Equatable, Sendable {
   enum Content: Equatable, Sendable {
     case link(NetworkLink)
     case route(NetworkRoute)
-    /// An answer that is a refusal: an `errno`, 0 for none.
+    /// An error: an `errno`; 0 means success.
     case error(Int32)
-    /// Something else: addresses, rules, the end of a list.
+    /// Another message: addresses, rules, the end of a list.
     case other(UInt16)
   }
 
-  /// That of the question it answers; news of the kernel's own have 0.
+  /// The number of the request that it responds to; 0 for notifications.
   var sequence: UInt32
   var content: Content
 
-  /// All messages of a datagram. A broken one ends the list: nothing after it can be found.
+  /// All messages of a datagram. A broken message ends the list, because the next one cannot be found.
   static func all(in datagram: UnsafeRawBufferPointer) -> [NetlinkMessage] {
     var messages: [NetlinkMessage] = []
     var rest = ByteReader(datagram)
@@ -66,7 +66,7 @@ struct NetlinkMessage: Equatable, Sendable {
   }
 }
 
-/// Reads the kernel's structures: its own byte order, aligned to 4.
+/// Reads the kernel's structures: in native byte order, aligned to 4 bytes.
 private struct ByteReader {
   private var bytes: UnsafeRawBufferPointer
 
@@ -79,7 +79,7 @@ private struct ByteReader {
     return bytes.loadUnaligned(fromByteOffset: offset, as: type)
   }
 
-  /// The next `length` bytes; the reader goes on at the next multiple of 4.
+  /// The next `length` bytes; the reader continues at the next multiple of 4.
   mutating func take(_ length: Int) -> ByteReader? {
     guard length <= bytes.count else { return nil }
     let taken = ByteReader(.init(rebasing: bytes[..<length]))

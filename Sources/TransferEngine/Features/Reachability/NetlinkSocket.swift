@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-/// Questions to the kernel about its routes and links, and its news about them. Of the network namespace that it was opened
-/// in. Used by one thread at a time.
+/// Asks the kernel about routes and links, and receives its notifications, in the network namespace where it was
+/// opened. Used by one thread at a time.
 final class NetlinkSocket: Sendable {
   let descriptor: Int32
 
-  /// `nil` where the kernel gives none: no descriptors left, or a sandbox without netlink.
+  /// `nil` if the kernel refuses: no descriptors left, or a sandbox without netlink.
   init?() {
     descriptor = linux_netlink_open()
     guard descriptor >= 0 else { return nil }
@@ -16,16 +16,16 @@ final class NetlinkSocket: Sendable {
 
   func setWatching(_ isWatching: Bool) -> Bool { linux_netlink_watch(descriptor, isWatching ? 1 : 0) == 0 }
 
-  /// Throws all news away that came up to now. What they say is asked for afresh: the kernel does not tell of every
-  /// change (routes that go with their link), and what it tells may get lost (ENOBUFS).
+  /// Discards all notifications so far. Their content is requested again: the kernel does not report every change
+  /// (routes that go with their link), and notifications may get lost (ENOBUFS).
   func drain() {
     withUnsafeTemporaryAllocation(byteCount: 16384, alignment: 16) { buffer in
       while linux_netlink_receive(descriptor, buffer.baseAddress!, UInt64(buffer.count), 0) >= 0 || errno == ENOBUFS {}
     }
   }
 
-  /// The way to an address of 4 or 16 bytes.
-  /// - Returns: `nil` where the kernel did not answer.
+  /// The route to an address of 4 or 16 bytes.
+  /// - Returns: `nil` if the kernel did not respond.
   func path(to address: [UInt8]) -> NetworkPath? {
     let question = Self.nextSequence()
     guard linux_netlink_ask_route(descriptor, address, UInt32(address.count), question) == 0 else { return nil }
@@ -45,7 +45,7 @@ final class NetlinkSocket: Sendable {
     return nil
   }
 
-  /// The kernel answers before the question's system call returns; the wait is for one that does not at all.
+  /// The kernel responds before the system call that sends the request returns; the wait handles a missing response.
   private func answer(to sequence: UInt32) -> NetlinkMessage.Content? {
     withUnsafeTemporaryAllocation(byteCount: 32768, alignment: 16) { buffer in
       for _ in 0..<1000 {
@@ -59,6 +59,6 @@ final class NetlinkSocket: Sendable {
     }
   }
 
-  /// Never 0, which is the kernel's own.
+  /// Never 0, which marks notifications.
   private static func nextSequence() -> UInt32 { UInt32.random(in: 1 ... .max) }
 }

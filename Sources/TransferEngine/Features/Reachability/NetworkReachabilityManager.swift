@@ -2,23 +2,24 @@ public import Dispatch
 import Glibc
 import Synchronization
 
-/// Says whether there is a way to the network or to a host, and tells when that changes. From the kernel's own routing
-/// decisions (rtnetlink(7)): whether somebody answers at the end of the way is another question.
+/// Tells whether the network or a host is reachable, and when that changes, from the kernel's own routing decisions
+/// (rtnetlink(7)). It does not tell whether a server responds.
 ///
-/// Two descriptors, and two more and a thread while somebody listens; nothing runs while nothing changes. Changes are told as
-/// soon as the kernel tells them, a flood of them at most ten times a second.
+/// It uses two descriptors, and two more and a thread while there is a listener; nothing runs while nothing changes.
+/// Changes are reported as soon as the kernel reports them, at most ten times a second.
 public final class NetworkReachabilityManager: Sendable {
-  /// Called with each status that differs from the one before; the first one at once.
+  /// Called at once with the current status, and then with each status that differs from the last one.
   public typealias Listener = @Sendable (NetworkReachabilityStatus) -> Void
 
-  /// Reachable: there is a way to addresses that no network of one's own has. `nil` where the kernel has no rtnetlink.
+  /// The reachability of public addresses. `nil` if the kernel has no rtnetlink.
   public static let `default` = NetworkReachabilityManager()
 
   private let target: ReachabilityTarget
-  /// Apart from the news: an answer on the watched socket would be news itself, and bring the next question about.
+  /// Separate from the notifications: a response on the watched socket would look like a notification and cause the
+  /// next request.
   private let questions: NetlinkSocket
   private let news: NetlinkSocket
-  /// One asks at a time, and tells in the order of the answers.
+  /// Requests run one at a time, and results are reported in order.
   private let asking = Mutex(())
   private let state = Mutex(State())
 
@@ -33,11 +34,11 @@ public final class NetworkReachabilityManager: Sendable {
   /// The listener of `startListening`; streams have other numbers.
   private static let onlyListener = 0
 
-  /// - Returns: `nil` where the kernel has no rtnetlink.
+  /// - Returns: `nil` if the kernel has no rtnetlink.
   public convenience init?() { self.init(target: .anywhere) }
 
-  /// - Parameter host: a name or an address. A name is looked up each time the network changed; one that cannot be looked
-  ///   up is not reachable.
+  /// - Parameter host: a name or an address. A name is resolved again after each change of the network; a name that
+  ///   cannot be resolved is not reachable.
   public convenience init?(host: String) { self.init(target: .host(host)) }
 
   private init?(target: ReachabilityTarget) {
@@ -48,17 +49,17 @@ public final class NetworkReachabilityManager: Sendable {
 
   // MARK: Status
 
-  /// At this moment. Blocks for as long as a name's look-up takes.
+  /// The current status. Blocks while a name is resolved.
   public var status: NetworkReachabilityStatus { asking.withLock { _ in current() } }
 
-  /// Whether some network can be reached, by whatever interface.
+  /// Whether a network is reachable, by any interface.
   public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
-  /// Whether a network can be reached, and by mobile interfaces (`wwan…`) alone.
+  /// Whether a network is reachable, and only by mobile interfaces (`wwan…`).
   public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
-  /// Whether a network can be reached by anything but mobile interfaces.
+  /// Whether a network is reachable by an interface that is not mobile.
   public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
-  /// How often the kernel was asked, for tests of how seldom it is.
+  /// The number of requests to the kernel; tests check that it is small.
   var questionCount: Int { state.withLock { $0.questions } }
 
   private func current() -> NetworkReachabilityStatus {
@@ -73,8 +74,8 @@ public final class NetworkReachabilityManager: Sendable {
 
   // MARK: Listening
 
-  /// Calls the listener with the status now and whenever it changes, in the place of an earlier listener.
-  /// - Returns: whether the kernel lets us listen.
+  /// Calls the listener with the current status and after each change; replaces an earlier listener.
+  /// - Returns: whether the kernel allows it.
   @discardableResult
   public func startListening(
     onQueue queue: DispatchQueue = .main, onUpdatePerforming listener: @escaping Listener
@@ -82,10 +83,10 @@ public final class NetworkReachabilityManager: Sendable {
     add(Self.onlyListener, queue, listener)
   }
 
-  /// Ends what `startListening` began; streams go on.
+  /// Removes the listener of `startListening`; streams continue.
   public func stopListening() { remove(Self.onlyListener) }
 
-  /// The status now and whenever it changes. Of changes that come faster than they are read, the last one.
+  /// The current status and each change. A slow reader gets only the last change.
   public func statuses() -> AsyncStream<NetworkReachabilityStatus> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: NetworkReachabilityStatus.self, bufferingPolicy: .bufferingNewest(1))
@@ -93,7 +94,7 @@ public final class NetworkReachabilityManager: Sendable {
       defer { state.nextListener += 1 }
       return state.nextListener
     }
-    // The stream keeps the manager: it ends when nobody reads it any more.
+    // The stream retains the manager: it ends when the stream is released.
     continuation.onTermination = { _ in self.remove(number) }
     guard add(number, nil, { continuation.yield($0) }) else {
       continuation.yield(.unknown)
@@ -105,7 +106,7 @@ public final class NetworkReachabilityManager: Sendable {
 
   private func add(_ number: Int, _ queue: DispatchQueue?, _ listener: @escaping Listener) -> Bool {
     asking.withLock { _ in
-      // At once with the watch, which would end with the last of the others.
+      // Registered together with the watch, which ends with the last listener.
       let isListening = state.withLock { state in
         startWatching(&state)
         if state.watch != nil { state.listeners[number] = (queue, listener) }
@@ -155,48 +156,5 @@ public final class NetworkReachabilityManager: Sendable {
       }
       for listener in listeners { Self.tell(listener, status) }
     }
-  }
-}
-
-/// Where there has to be a way to.
-enum ReachabilityTarget: Sendable {
-  case anywhere
-  case host(String)
-
-  /// Addresses of 4 or 16 bytes; empty where a name cannot be looked up.
-  func addresses() -> [[UInt8]] {
-    switch self {
-    // Of the networks for documentation (RFC 5737, RFC 9637), which nobody has at home: the way to them is the default one,
-    // or what a tunnel puts in its place.
-    case .anywhere: [[198, 51, 100, 1], [0x3F, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]]
-    case .host(let host): Self.lookUp(host)
-    }
-  }
-
-  private static func lookUp(_ host: String) -> [[UInt8]] {
-    var host = host[...]
-    if host.first == "[", host.last == "]" { host = host.dropFirst().dropLast() }
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(String(host), nil, &hints, &list) == 0 else { return [] }
-    defer { freeaddrinfo(list) }
-    var addresses: [[UInt8]] = []
-    var entry = list
-    while let current = entry?.pointee {
-      switch current.ai_family {
-      case AF_INET:
-        current.ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-          addresses.append(withUnsafeBytes(of: address.pointee.sin_addr, Array.init))
-        }
-      case AF_INET6:
-        current.ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-          addresses.append(withUnsafeBytes(of: address.pointee.sin6_addr, Array.init))
-        }
-      default: break
-      }
-      entry = current.ai_next
-    }
-    return addresses
   }
 }

@@ -1,4 +1,3 @@
-import Hummingbird
 import Store
 import TransferAPI
 
@@ -16,8 +15,8 @@ extension Handlers {
 }
 
 extension ControlRequest {
-  /// The batch that the query names; `nil` where it names none.
-  /// - Throws: `StoreError` for one that is not there, or is not the only one.
+  /// The batch that the query names; `nil` if it names none.
+  /// - Throws: `StoreError` if there is no such batch, or several in the scope.
   func batch(in scope: Scope, _ store: Store) async throws -> BatchID? {
     guard let name = query("batch") else { return nil }
     return try await store.batchID(named: name, for: caller.uid, in: scope)

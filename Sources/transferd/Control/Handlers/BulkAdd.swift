@@ -1,68 +1,84 @@
-import FoundationEssentials
-import Glibc
-import Hummingbird
+import HTTPServer
 import NIOCore
-import NIOFoundationCompat
+import NIOHTTP1
 import Store
 import TransferAPI
 
 extension Handlers {
-  /// Lines of NDJSON in, a line for a line out. Lines are committed in groups; an answer with an id is durable.
+  /// Many jobs: lines of JSON, or a list of URLs or paths. They are committed in groups; a job with an id is durable.
   static let addJobs: RouteTable.Handler = { request, daemon in
-    let (body, caller) = (request.request.body, request.caller)
-    return Response(
-      status: .ok, headers: [.contentType: "application/x-ndjson"],
-      body: .init { writer in
-        let lines = BoundedQueue<BulkIntake.Line>(limit: BulkIntake.maximumLineBytes) { $0.weight }
-        let answers = BoundedQueue<ByteBuffer>(limit: maximumAnswerBytes) { $0.readableBytes }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-          group.addTask {
-            do {
-              try await read(body, into: lines)
-            } catch {
-              // Cut off: nobody hears what becomes of the lines that are not stored yet.
-              lines.abandon()
-              throw error
-            }
-          }
-          group.addTask {
-            defer { answers.finish() }
-            while case let taken = await lines.next(upTo: BulkIntake.groupSize), !taken.isEmpty {
-              try await answers.append(CollectionOfOne(try await answer(taken, daemon, caller)))
-            }
-          }
+    let format = BulkFormat(contentType: request.header("Content-Type"))
+    let options = try format.options(request.request.headers[NewJob.optionsField])
+    switch format {
+    case .jsonLines: return addLines(request, daemon)
+    case .urls, .paths: return try await addList(format, options, request, daemon)
+    }
+  }
+
+  /// Lines of NDJSON in, a line of NDJSON out for each.
+  private static func addLines(_ request: ControlRequest, _ daemon: DaemonServices) -> Response {
+    let (caller, request) = (request.caller, request.request)
+    return Reply.lines { writer in
+      let memory = AnswerMemory(request)
+      let lines = BoundedQueue<BulkIntake.Line>(limit: maximumLineBytesInQueue) { $0.weight }
+      let answers = BoundedQueue<ByteBuffer>(limit: AnswerMemory.freeBytes, weight: { $0.readableBytes }) {
+        memory.extend()
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
           do {
-            while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
-            // Empty, but for a group that could not be answered: then nobody takes lines any more.
-            lines.abandon()
-            try await group.waitForAll()
+            try await read(request, into: lines)
           } catch {
+            // The client is gone: lines that are not stored yet are dropped.
             lines.abandon()
-            answers.abandon()
             throw error
           }
         }
-        try await writer.finish(nil)
-      })
+        group.addTask {
+          defer { answers.finish() }
+          while case let taken = await lines.next(upTo: BulkIntake.groupSize), !taken.isEmpty {
+            try await answers.append(CollectionOfOne(try await answer(taken, daemon, caller)))
+          }
+        }
+        do {
+          while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
+          // All lines are answered, or a group could not be answered: then no more lines are taken.
+          lines.abandon()
+          try await group.waitForAll()
+        } catch {
+          lines.abandon()
+          answers.abandon()
+          throw error
+        }
+      }
+    }
   }
 
-  /// The answers to some 300,000 lines.
-  private static let maximumAnswerBytes = 8 << 20
+  /// The weight of lines that wait for the store.
+  private static let maximumLineBytesInQueue = 512 << 10
+  /// The beginning of a line that may be kept without a part of the server's memory, in bytes.
+  private static let freeLineBytes = 64 << 10
 
-  private static func read(_ body: RequestBody, into lines: BoundedQueue<BulkIntake.Line>) async throws {
+  private static func read(_ request: Request, into lines: BoundedQueue<BulkIntake.Line>) async throws {
     var intake = BulkIntake()
-    for try await buffer in body {
+    var reservation: MemoryBudget.Reservation?
+    for try await buffer in request.body {
       intake.take(buffer)
       while let group = intake.nextGroup(isFinal: false) { try await lines.append(group) }
+      if intake.pendingBytes <= freeLineBytes {
+        reservation = nil
+      } else if reservation == nil {
+        reservation = try await request.reserve(BulkIntake.maximumLineBytes)
+      }
     }
     while let group = intake.nextGroup(isFinal: true) { try await lines.append(group) }
     lines.finish()
   }
 
-  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonFace, _ caller: Caller) async throws
+  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonServices, _ caller: Caller) async throws
     -> ByteBuffer
   {
-    let results = await daemon.scheduler.submit(group.map(\.job), from: caller)
+    let results = await daemon.intake.submit(group.map(\.job), from: caller)
     var answer = ByteBuffer()
     for (line, result) in zip(group, results) {
       let reply: AddResult =
@@ -70,93 +86,8 @@ extension Handlers {
         case .success(let submission): AddResult(line: line.number, submission, in: caller.scope)
         case .failure(let problem): AddResult(line: line.number, error: problem)
         }
-      answer.writeData(try Reply.line(reply))
+      answer.writeBytes(try Reply.line(reply))
     }
     return answer
-  }
-}
-
-/// Cuts a stream of bytes into lines and groups of lines.
-struct BulkIntake {
-  struct Line: Sendable {
-    var number: Int
-    var job: Result<NewJob, Problem>
-    /// About the bytes it holds.
-    var weight = 256
-  }
-
-  static let maximumLineBytes = 1 << 20
-  static let groupSize = 1000
-
-  private var pending = ByteBuffer()
-  private var lines: [Line] = []
-  /// A line that is too long: dropped up to its end, and answered once.
-  private var isSkipping = false
-  private(set) var lineNumber = 0
-  private let decoder = WireCoding.decoder()
-
-  mutating func take(_ buffer: ByteBuffer) {
-    var buffer = buffer
-    while let length = Self.lengthOfLine(in: buffer) {
-      var piece = buffer.readSlice(length: length) ?? ByteBuffer()
-      buffer.moveReaderIndex(forwardBy: 1)
-      if isSkipping {
-        isSkipping = false
-      } else {
-        pending.writeBuffer(&piece)
-        add(pending.readData(length: pending.readableBytes) ?? Data())
-      }
-      pending.clear()
-    }
-    guard !isSkipping else { return }
-    pending.writeBuffer(&buffer)
-    if pending.readableBytes > Self.maximumLineBytes {
-      reject()
-      isSkipping = true
-      pending.clear()
-    }
-  }
-
-  /// Only what is new is looked through, so that a long line takes linear time.
-  private static func lengthOfLine(in buffer: ByteBuffer) -> Int? {
-    buffer.withUnsafeReadableBytes { bytes in
-      guard let start = bytes.baseAddress, let end = memchr(start, 10, bytes.count) else { return nil }
-      return UnsafeRawPointer(end) - start  // checked: pointers into one buffer
-    }
-  }
-
-  /// Up to `groupSize` jobs; what is there of the last group when no more comes. `nil` when there is none to hand out.
-  mutating func nextGroup(isFinal: Bool) -> [Line]? {
-    if isFinal, pending.readableBytes > 0 {
-      let data = pending.readData(length: pending.readableBytes) ?? Data()
-      if !isSkipping { add(data) }
-    }
-    guard !lines.isEmpty else { return nil }
-    let group = Array(lines.prefix(Self.groupSize))
-    lines.removeFirst(group.count)
-    return group
-  }
-
-  private mutating func add(_ data: Data) {
-    lineNumber += 1
-    guard data.contains(where: { $0 > 0x20 }) else { return }
-    guard data.count <= Self.maximumLineBytes else {
-      lineNumber -= 1
-      return reject()
-    }
-    do {
-      let job = try decoder.decode(NewJob.self, from: data)
-      lines.append(Line(number: lineNumber, job: .success(job), weight: 256 + data.count))
-    } catch {
-      lines.append(Line(number: lineNumber, job: .failure(Problem(.invalid, WireCoding.explain(error)))))
-    }
-  }
-
-  private mutating func reject() {
-    lineNumber += 1
-    lines.append(
-      Line(
-        number: lineNumber,
-        job: .failure(Problem(.tooLarge, "the line is longer than \(Self.maximumLineBytes) bytes"))))
   }
 }

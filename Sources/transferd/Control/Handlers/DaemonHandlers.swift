@@ -1,5 +1,6 @@
 import FoundationEssentials
-import Hummingbird
+import HTTPServer
+import NIOHTTP1
 import TransferAPI
 import WireValues
 

@@ -1,11 +1,11 @@
-import Hummingbird
+import HTTPServer
 import NIOCore
-import NIOFoundationCompat
 import Store
 import TransferAPI
+import WireValues
 
 extension Handlers {
-  /// What was asked for, a line a job, without secrets; `transferctl import` reads it.
+  /// The requests of jobs, one a line, without secrets. `transferctl import` reads them.
   static let export: RouteTable.Handler = { request, daemon in
     let selector: JobSelector =
       if let ids = try request.ids("ids") { .ids(ids) } else if let batch = request.query("batch") {
@@ -17,76 +17,73 @@ extension Handlers {
       let found = Set(try await daemon.store.records(ids, in: scope).map(\.job.id))
       if let missing = ids.first(where: { !found.contains($0) }) { throw Problem(.notFound, "no job \(missing)") }
     }
-    return Response(
-      status: .ok, headers: [.contentType: "application/x-ndjson"],
-      body: .init { writer in
-        var after: JobID?
-        repeat {
-          let page: ByteBuffer
-          (page, after) = try await exported(selection, after: after, in: scope, daemon)
-          try await writer.write(page)
-        } while after != nil
-        try await writer.finish(nil)
-      })
-  }
-
-  /// A page of lines, and where the next one begins; `nil` on the last.
-  private static func exported(
-    _ selection: JobSelection, after: JobID?, in scope: Scope, _ daemon: DaemonFace
-  ) async throws -> (ByteBuffer, JobID?) {
-    await Turnstile.longAnswers.enter()
-    defer { Turnstile.longAnswers.leave() }
-    var page = ByteBuffer()
-    let ids = try await daemon.store.ids(
-      matching: selection, after: after, limit: exportPage, in: scope)
-    for record in try await daemon.store.records(ids, in: scope) {
-      let line = ExportedJob(request: NewJob(record), state: record.job.state, omitted: record.spec.omittedFromExport)
-      page.writeData(try Reply.line(line))
+    return Reply.lines { writer in
+      var after: JobID?
+      var lines = ExportLines()
+      repeat {
+        let page: ByteBuffer
+        (page, after) = try await exported(selection, after: after, in: scope, daemon, &lines)
+        try await writer.write(page)
+      } while after != nil
     }
-    return (page, ids.count < exportPage ? nil : ids.last)
   }
 
-  /// Few: a client that does not read holds one page in memory.
-  private static let exportPage = 50
+  /// A page of lines, and the id after which the next page begins; `nil` for the last page.
+  private static func exported(
+    _ selection: JobSelection, after: JobID?, in scope: Scope, _ daemon: DaemonServices, _ lines: inout ExportLines
+  ) async throws -> (ByteBuffer, JobID?) {
+    await AsyncSemaphore.longResponses.enter()
+    defer { AsyncSemaphore.longResponses.leave() }
+    var text = JSONText()
+    let records: [JobRecord]
+    var last: JobID?
+    switch selection {
+    case .ids:
+      let ids = try await daemon.store.ids(matching: selection, after: after, limit: exportPage, in: scope)
+      records = try await daemon.store.records(ids, in: scope)
+      last = ids.count < exportPage ? nil : ids.last
+    case .batch(let batch):
+      records = try await daemon.store.jobs(batch: batch, after: after, limit: exportPage, in: scope)
+    case .state(let state):
+      records = try await daemon.store.jobs(state: state, after: after, limit: exportPage, in: scope)
+    case .all: records = try await daemon.store.jobs(after: after, limit: exportPage, in: scope)
+    }
+    if records.count == exportPage { last = records.last?.job.id }
+    for record in records { try lines.write(record, to: &text) }
+    return (ByteBuffer(bytes: text.bytes), last)
+  }
+
+  /// Jobs of one page: about `Reply.pieceBytes`, which a client that does not read holds in memory.
+  private static let exportPage = 200
 }
 
 extension JobSpec {
-  /// Secrets that an export says nothing of; `nil` where there are none.
-  fileprivate var omittedFromExport: [String]? {
-    let names = headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
+  /// Names of the secrets that the export leaves out; `nil` if there are none.
+  var omittedFromExport: [String]? {
+    let names = options.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
     let omitted = (credentials == nil ? [] : ["user name and password"]) + names.map { "header \($0)" }
     return omitted.isEmpty ? nil : omitted
   }
 }
 
 extension NewJob {
-  /// What would have to be asked to get this job again, less its secrets.
+  /// The request that would add this job again, without its secrets.
   init(_ record: JobRecord) {
     let spec = record.spec
     self.init(source: Secrets.redacting(url: spec.source))
     kind = spec.kind
-    credentials = spec.credentialsReference
-    secretHeaders = spec.secretHeaders
+    options = spec.options.redacted()
     if spec.kind == .upload {
       destination = Secrets.redacting(url: spec.destination)
-      upload = spec.upload.redacted
-    } else if spec.destination.hasSuffix("/") {
+    } else if spec.destination.hasTrailingSlash {
       directory = spec.destination == "/" ? "/" : String(spec.destination.dropLast())
     } else {
       destination = spec.destination
+      options.download.nameFromResponse = false
     }
-    nameFromResponse = spec.kind == .download && spec.destination.hasSuffix("/") && spec.nameFromResponse
-    createDirectories = spec.createDirectories
-    replace = spec.replace
-    checksum = spec.checksum
-    headers = spec.headers.filter { !Secrets.isSecret(headerName: $0.key) }
     batch = spec.batch
     key = spec.key
     priority = spec.priority
     paused = record.job.state == .paused
-    limitRate = spec.limitRate
-    maxAttempts = spec.maxAttempts
-    connectTimeout = spec.connectTimeout
-    stallTimeout = spec.stallTimeout
   }
 }

@@ -1,41 +1,36 @@
-import FoundationEssentials
-import Hummingbird
+import HTTPServer
 import NIOCore
+import NIOHTTP1
+import Store
 import TransferAPI
 
 extension Handlers {
-  /// An empty file for what comes by standard input.
+  /// Makes an empty file, for data that a client reads from its standard input.
   static let makeSpool: RouteTable.Handler = { request, daemon in
     guard let name = request.query("name") else { throw Problem(.invalid, "name says what the file is called") }
     await daemon.sweepSpools()
     return try Reply.json(try daemon.spools.create(name, for: request.caller.uid), status: .created)
   }
 
-  /// A piece of it, at its end.
+  /// Appends a piece to the file.
   static let fillSpool: RouteTable.Handler = { request, daemon in
     guard let offset = try request.integer("offset", in: Int64(0)...Int64.max) else {
       throw Problem(.invalid, "offset says where the piece begins")
     }
-    let limit = SpoolDirectory.maximumPieceBytes
-    let buffer: ByteBuffer
-    do {
-      buffer = try await request.request.body.collect(upTo: limit)
-    } catch is NIOTooManyBytesError {
-      throw Problem(.tooLarge, "a piece has at most \(limit) bytes")
-    }
-    let piece = Array(buffer.readableBytesView)
+    let body = try await request.collected(upTo: SpoolDirectory.maximumPieceBytes)
+    let piece = Array(body.bytes.readableBytesView)
     let (spools, token, scope) = (daemon.spools, request.parameter, request.caller.scope)
     let result = await BlockingWork.run {
       Result { () throws(Problem) in try spools.append(piece, at: offset, to: token, in: scope) }
     }
-    return try Reply.json(try result.get())
+    return try withExtendedLifetime(body.reservation) { try Reply.json(try result.get()) }
   }
 
   static let showSpool: RouteTable.Handler = { request, daemon in
     try Reply.json(try daemon.spools.status(request.parameter, in: request.caller.scope))
   }
 
-  /// What no job has. A job's is its own to remove.
+  /// Removes a file that no job has taken. The file of a job is removed with the job.
   static let removeSpool: RouteTable.Handler = { request, daemon in
     let scope = request.caller.scope
     _ = try daemon.spools.status(request.parameter, in: scope)

@@ -1,0 +1,15 @@
+public import FoundationEssentials
+import GRDB
+import TransferAPI
+
+/// What is remembered of a server that makes trouble.
+public struct OriginState: Equatable, Sendable {
+  /// Scheme, host and port.
+  public var name: String
+  /// Failures in a row.
+  public var failures: Int
+  /// No job of this origin begins before; `nil`: it is not blocked.
+  public var blockedUntil: Date?
+  /// When this was stored, so that a clock that was set back can be recognised.
+  public var updatedAt: Date
+}

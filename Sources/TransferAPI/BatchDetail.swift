@@ -1,0 +1,37 @@
+import FoundationEssentials
+import WireValues
+
+/// `batch show`: counts, bytes, and the failures by code.
+public struct BatchDetail: Codable, Equatable, Sendable {
+  public var batch: Batch
+  public var bytesDone: Int64
+  /// Sum of the totals that are known.
+  public var bytesTotal: Int64
+  /// How many failed jobs have each `error.code`.
+  public var failures: [String: Int]
+
+  public init(batch: Batch, bytesDone: Int64, bytesTotal: Int64, failures: [String: Int]) {
+    self.batch = batch
+    self.bytesDone = bytesDone
+    self.bytesTotal = bytesTotal
+    self.failures = failures
+  }
+
+  private enum CodingKeys: String, CodingKey { case bytesDone, bytesTotal, failures }
+
+  public init(from decoder: any Decoder) throws {
+    batch = try Batch(from: decoder)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    bytesDone = try container.decode(Int64.self, forKey: .bytesDone)
+    bytesTotal = try container.decode(Int64.self, forKey: .bytesTotal)
+    failures = try container.decode([String: Int].self, forKey: .failures)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    try batch.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(bytesDone, forKey: .bytesDone)
+    try container.encode(bytesTotal, forKey: .bytesTotal)
+    try container.encode(failures, forKey: .failures)
+  }
+}

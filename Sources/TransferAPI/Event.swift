@@ -1,0 +1,43 @@
+public import FoundationEssentials
+
+/// One line of the history: every change of a job's state, with its reason. Never changed, never reused.
+public struct Event: Codable, Equatable, Sendable {
+  /// Grows by every event; the `id:` of the event stream.
+  public var seq: Int64
+  public var job: JobID
+  public var at: Date
+  public var kind: Kind
+  /// `nil` when the job was added.
+  public var from: JobState?
+  /// `nil` when the job was removed.
+  public var to: JobState?
+  /// Why, for people.
+  public var reason: String?
+  public var error: JobFailure?
+
+  public enum Kind: String, Codable, CaseIterable, Sendable {
+    /// Added: `from` is nil.
+    case added
+    /// The state changed.
+    case state
+    /// Something other than the state changed: priority, limit, URL; or, with the reason, what was done with an uploaded
+    /// file, how a hook ended, what was taken back from a server.
+    case changed
+    /// Removed: `to` is nil.
+    case removed
+  }
+
+  public init(
+    seq: Int64, job: JobID, at: Date, kind: Kind, from: JobState? = nil, to: JobState? = nil,
+    reason: String? = nil, error: JobFailure? = nil
+  ) {
+    self.seq = seq
+    self.job = job
+    self.at = at
+    self.kind = kind
+    self.from = from
+    self.to = to
+    self.reason = reason
+    self.error = error
+  }
+}

@@ -1,0 +1,16 @@
+import FoundationEssentials
+
+/// One line of `export` and of the body `import` sends: what was asked for, and where it stood.
+public struct ExportedJob: Codable, Equatable, Sendable {
+  /// Without secrets: userinfo and secret headers are left out, so an import may need them added again.
+  public var request: NewJob
+  public var state: JobState
+  /// Names, for people, what was left out because it is secret, and leaves no trace in `request`; `nil` for nothing.
+  public var omitted: [String]?
+
+  public init(request: NewJob, state: JobState, omitted: [String]? = nil) {
+    self.request = request
+    self.state = state
+    self.omitted = omitted
+  }
+}

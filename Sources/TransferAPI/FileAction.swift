@@ -1,0 +1,21 @@
+import FoundationEssentials
+
+/// What becomes of an uploaded file, and how far that is.
+public struct FileAction: Codable, Equatable, Sendable {
+  public var state: State
+  /// What was done, or why not; for people.
+  public var message: String?
+
+  public enum State: String, Codable, CaseIterable, Sendable {
+    /// The server has the file; it is about to be deleted or moved.
+    case pending
+    case done
+    /// The file stays where it is, and `message` says why.
+    case failed
+  }
+
+  public init(state: State, message: String? = nil) {
+    self.state = state
+    self.message = message
+  }
+}

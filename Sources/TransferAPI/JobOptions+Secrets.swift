@@ -1,0 +1,103 @@
+import WireValues
+
+extension JobOptions {
+  /// What people may see: without userinfo and secret items of URLs, without the values of secret header fields and form
+  /// fields.
+  public func redacted() -> JobOptions { withoutSecrets().open }
+
+  /// The options without their secrets, and the secrets.
+  public func withoutSecrets() -> (open: JobOptions, secrets: OptionSecrets) {
+    var remover = SecretRemover()
+    var open = self
+    // The visitor does not throw.
+    try? open.visit(&remover)
+    return (open, remover.secrets)
+  }
+
+  /// Puts secrets back where `withoutSecrets()` took them from.
+  public mutating func insert(_ secrets: OptionSecrets) {
+    guard !secrets.isEmpty else { return }
+    var inserter = SecretInserter(secrets: secrets)
+    try? visit(&inserter)
+  }
+
+  /// Whether a secret was redacted and its place is now empty: the job would not work.
+  public var areRedacted: Bool {
+    var finder = RedactionFinder()
+    var options = self
+    try? options.visit(&finder)
+    return finder.hasFound
+  }
+
+  /// The text that takes the place of a secret value.
+  public static let secretMark = SecretNames.mark
+}
+
+private struct SecretRemover: OptionVisitor {
+  var secrets = OptionSecrets()
+
+  func option<Value: Codable & Equatable & Sendable>(
+    _ name: String, _ value: inout Value, default standard: Value
+  ) throws {}
+
+  mutating func url(_ name: String, _ value: inout String?) throws {
+    guard let url = value else { return }
+    let open = Secrets.redacting(url: url)
+    guard open != url else { return }
+    secrets.urls[name] = url
+    value = open
+  }
+
+  mutating func headers(_ name: String, _ value: inout [String: String]) throws {
+    let hidden = value.filter { Secrets.isSecret(headerName: $0.key) }
+    for name in hidden.keys { value[name] = nil }
+    secrets.headers.merge(hidden) { $1 }
+  }
+
+  mutating func form(_ name: String, _ value: inout [FormField]) throws {
+    for (index, field) in value.enumerated() {
+      guard case .text(let text) = field.value,
+        Secrets.isSecret(queryName: field.name) || Secrets.isSecret(headerName: field.name)
+      else { continue }
+      value[index].value = .text(JobOptions.secretMark)
+      secrets.form[index] = text
+    }
+  }
+}
+
+private struct SecretInserter: OptionVisitor {
+  let secrets: OptionSecrets
+
+  func option<Value: Codable & Equatable & Sendable>(
+    _ name: String, _ value: inout Value, default standard: Value
+  ) throws {}
+
+  func url(_ name: String, _ value: inout String?) throws {
+    if let url = secrets.urls[name] { value = url }
+  }
+
+  func headers(_ name: String, _ value: inout [String: String]) throws {
+    value.merge(secrets.headers) { $1 }
+  }
+
+  func form(_ name: String, _ value: inout [FormField]) throws {
+    for (index, text) in secrets.form where value.indices.contains(index) { value[index].value = .text(text) }
+  }
+}
+
+private struct RedactionFinder: OptionVisitor {
+  var hasFound = false
+
+  func option<Value: Codable & Equatable & Sendable>(
+    _ name: String, _ value: inout Value, default standard: Value
+  ) throws {}
+
+  mutating func url(_ name: String, _ value: inout String?) throws {
+    if let value, Secrets.isRedacted(url: value) { hasFound = true }
+  }
+
+  mutating func form(_ name: String, _ value: inout [FormField]) throws {
+    let secret = value.filter { Secrets.isSecret(queryName: $0.name) || Secrets.isSecret(headerName: $0.name) }
+    if secret.contains(where: { $0.value == .text(JobOptions.secretMark) }) { hasFound = true }
+  }
+}

@@ -1,0 +1,94 @@
+/// How a job is to be done: all options of a download or an upload, as one value.
+///
+/// In JSON every option is a field of one flat object, which also holds the other fields of a job. An option that has its
+/// default value is left out. An option is declared here, in `Download` or in `Upload`: as a property and as a line in `visit`.
+/// Everything else (reading, writing, storing, redacting, exporting) follows from these two lines.
+public struct JobOptions: Equatable, Sendable {
+  /// Header fields to send, by name. Values of fields that look like secrets are stored apart and never shown.
+  public var headers: [String: String] = [:]
+  /// Header fields whose values are looked up at each attempt, by name.
+  public var secretHeaders: [String: SecretHeader] = [:]
+  /// Where user name and password are looked up at each attempt.
+  public var credentials: SecretReference?
+  /// Bytes per second, 1 or more; `nil`: no limit.
+  public var limitRate: Int64?
+  /// Consecutive attempts without progress after which the job fails, 1 or more; `nil`: the daemon's default.
+  public var maxAttempts: Int?
+  /// Seconds; `nil`: the daemon's default.
+  public var connectTimeout: Double?
+  /// Seconds without a byte after which an attempt ends; `nil`: the daemon's default.
+  public var stallTimeout: Double?
+  /// Sent as `User-Agent` in place of the daemon's own.
+  public var userAgent: String?
+  /// An http or https URL that is sent as `Referer`, without user name and fragment (RFC 9110 §10.1.3).
+  public var referer: String?
+  /// Options that only downloads have.
+  public var download = Download()
+  /// Options that only uploads have.
+  public var upload = Upload()
+
+  /// Used where neither the job nor the configuration gives `maxAttempts`.
+  public static let standardMaxAttempts = 20
+
+  public init() {}
+
+  /// Names every option that both kinds of jobs have.
+  mutating func visitShared(_ visitor: inout some OptionVisitor) throws {
+    try visitor.headers("headers", &headers)
+    try visitor.map("secretHeaders", &secretHeaders)
+    try visitor.option("credentials", &credentials, default: nil)
+    try visitor.rate("limitRate", &limitRate)
+    try visitor.option("maxAttempts", &maxAttempts, default: nil)
+    try visitor.seconds("connectTimeout", &connectTimeout)
+    try visitor.seconds("stallTimeout", &stallTimeout)
+    try visitor.option("userAgent", &userAgent, default: nil)
+    try visitor.url("referer", &referer)
+  }
+
+  /// Checks each option by itself, and options that exclude each other.
+  /// - Parameter scheme: the scheme of the job's URL, in lower case; `nil`: unknown, so that options are not compared with it.
+  /// - Throws: `WireError` that says what is wrong, for people.
+  public func check(scheme: String? = nil) throws(WireError) {
+    if let maxAttempts, !(1...1_000_000).contains(maxAttempts) {
+      throw WireError("maxAttempts must be from 1 to 1000000")
+    }
+    if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
+    if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
+    try checkHeaders()
+    if let userAgent { try check(userAgent, sentAs: "User-Agent", scheme: scheme) }
+    if let referer {
+      try check(referer, sentAs: "Referer", scheme: scheme)
+      let lowercased = referer.lowercased()
+      guard let prefix = ["http://", "https://"].first(where: lowercased.hasPrefix),
+        referer.utf8.count > prefix.utf8.count
+      else { throw WireError("the Referer is not an http or https URL") }
+      let authority = referer.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
+      guard !authority.contains("@"), !referer.contains("#") else {
+        throw WireError("the Referer has a user name or a fragment, which must not be sent; leave them out")
+      }
+    }
+  }
+
+  private func checkHeaders() throws(WireError) {
+    guard headers.count <= HeaderRules.maximumCount else {
+      throw WireError("more than \(HeaderRules.maximumCount) headers")
+    }
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try HeaderRules.check(name: name, value: value) }
+    let names = Set(headers.keys.map { $0.lowercased() })
+    for name in secretHeaders.keys.sorted() {
+      try HeaderRules.check(name: name, value: "")
+      guard !names.contains(name.lowercased()) else { throw WireError("the header \(name) is given twice") }
+    }
+  }
+
+  /// Checks an option that is sent as a header field: by HTTP only, and only once.
+  private func check(_ value: String, sentAs field: String, scheme: String?) throws(WireError) {
+    guard !value.isEmpty else { throw WireError("the \(field) is empty") }
+    try HeaderRules.check(value: value, of: field)
+    guard !(Array(headers.keys) + Array(secretHeaders.keys)).contains(where: { $0.lowercased() == field.lowercased() })
+    else { throw WireError("the header \(field) is given twice: as an option of its own and among the headers") }
+    if let scheme, !["http", "https", "s3"].contains(scheme) {
+      throw WireError("the \(field) is for http, https and s3: \(scheme) has no header fields")
+    }
+  }
+}

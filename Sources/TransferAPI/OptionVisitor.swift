@@ -1,0 +1,133 @@
+/// Goes through the options of a job. Each option is named once, with its name in JSON and its default value.
+protocol OptionVisitor {
+  mutating func option<Value: Codable & Equatable & Sendable>(
+    _ name: String, _ value: inout Value, default standard: Value) throws
+  /// A URL, which may hold userinfo and secret query items.
+  mutating func url(_ name: String, _ value: inout String?) throws
+  /// Header fields, of which some may hold secrets.
+  mutating func headers(_ name: String, _ value: inout [String: String]) throws
+  /// Fields of a form, of which some may hold secrets.
+  mutating func form(_ name: String, _ value: inout [FormField]) throws
+}
+
+extension OptionVisitor {
+  mutating func url(_ name: String, _ value: inout String?) throws { try option(name, &value, default: nil) }
+  mutating func headers(_ name: String, _ value: inout [String: String]) throws { try map(name, &value) }
+  mutating func form(_ name: String, _ value: inout [FormField]) throws { try option(name, &value, default: []) }
+
+  /// An object whose fields the caller names.
+  mutating func map<Value: Codable & Equatable & Sendable>(_ name: String, _ value: inout [String: Value]) throws {
+    var field = MapField(value)
+    try option(name, &field, default: MapField([:]))
+    value = field.value
+  }
+
+  /// Bytes per second, which clients may write as `1M`.
+  mutating func rate(_ name: String, _ value: inout Int64?) throws {
+    var field = value.map(RateField.init)
+    try option(name, &field, default: nil)
+    value = field?.value
+  }
+
+  /// Seconds, which clients may write as `5m`.
+  mutating func seconds(_ name: String, _ value: inout Double?) throws {
+    var field = value.map(SecondsField.init)
+    try option(name, &field, default: nil)
+    value = field?.value
+  }
+
+  /// One of a few words.
+  mutating func word<Word: OptionWord>(_ name: String, _ value: inout Word, default standard: Word) throws {
+    var field = WordField(value: value)
+    try option(name, &field, default: WordField(value: standard))
+    value = field.value
+  }
+
+  mutating func word<Word: OptionWord>(_ name: String, _ value: inout Word?, default standard: Word?) throws {
+    var field = value.map(WordField.init)
+    try option(name, &field, default: standard.map(WordField.init))
+    value = field?.value
+  }
+}
+
+typealias OptionWord = RawRepresentable<String> & CaseIterable & Equatable & Sendable
+
+extension JobOptions {
+  mutating func visit(_ visitor: inout some OptionVisitor) throws {
+    try visitShared(&visitor)
+    try download.visit(&visitor)
+    try upload.visit(&visitor)
+  }
+}
+
+/// The name of an option in JSON.
+struct OptionName: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+  init(_ name: String) { stringValue = name }
+  init?(stringValue: String) { self.init(stringValue) }
+  init?(intValue: Int) { nil }
+}
+
+/// Decoded in the order of the names, because a dictionary's order changes: the same input is refused for the same reason
+/// each time.
+private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+  let value: [String: Value]
+  init(_ value: [String: Value]) { self.value = value }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: OptionName.self)
+    var value: [String: Value] = [:]
+    for key in container.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+      value[key.stringValue] = try container.decode(Value.self, forKey: key)
+    }
+    self.value = value
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+private struct RateField: Codable, Equatable, Sendable {
+  let value: Int64
+  init(_ value: Int64) { self.value = value }
+  init(from decoder: any Decoder) throws { value = try ByteRate(from: decoder).bytesPerSecond }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+private struct SecondsField: Codable, Equatable, Sendable {
+  let value: Double
+  init(_ value: Double) { self.value = value }
+  init(from decoder: any Decoder) throws { value = try TimeSpan(from: decoder).seconds }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+private struct WordField<Word: OptionWord>: Codable, Equatable, Sendable {
+  let value: Word
+  init(value: Word) { self.value = value }
+
+  /// - Throws: `WireError` that names the option and the words.
+  init(from decoder: any Decoder) throws {
+    let text = try decoder.singleValueContainer().decode(String.self)
+    guard let value = Word(rawValue: text) else {
+      let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
+      throw WireError("\(decoder.codingPath.last?.stringValue ?? "") \"\(text)\" is not one of \(words)")
+    }
+    self.value = value
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value.rawValue)
+  }
+}

@@ -1,0 +1,31 @@
+/// Words of a command line: blanks part them, quotes and backslashes keep blanks. Nothing is expanded.
+public enum ShellWords {
+  /// - Throws: `WireError` for a quote without its end.
+  public static func split(_ text: String) throws(WireError) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var quote: Character?
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      switch (quote, character) {
+      case ("'"?, "'"), ("\""?, "\""): quote = nil
+      case (nil, "'"), (nil, "\""):
+        quote = character
+        word = word ?? ""
+      case (nil, "\\"), ("\""?, "\\"):
+        guard let next = rest.popFirst() else { throw WireError("the command ends with a backslash") }
+        word = word ?? ""
+        word?.append(next)  // in place: a word may be as long as the request
+      case (nil, " "), (nil, "\t"), (nil, "\n"):
+        if let complete = word { words.append(complete) }
+        word = nil
+      default:
+        word = word ?? ""
+        word?.append(character)
+      }
+    }
+    guard quote == nil else { throw WireError("the command has a quote without its end") }
+    if let word { words.append(word) }
+    return words
+  }
+}

@@ -1,0 +1,42 @@
+/// What becomes of the file once the server has it and the job's row says so.
+public enum SuccessAction: Equatable, Sendable, CustomStringConvertible {
+  case keep
+  case delete
+  /// Into this directory, under its own name or one that is free; an absolute path.
+  case move(to: String)
+
+  /// `keep`, `delete` or `move=DIR`.
+  /// - Throws: `WireError`
+  public init(parsing text: String) throws(WireError) {
+    switch text {
+    case "keep": self = .keep
+    case "delete": self = .delete
+    default:
+      guard text.hasPrefix("move=") else {
+        throw WireError("\"\(text)\" is not keep, delete or move=DIR")
+      }
+      let directory = String(text.dropFirst("move=".count))
+      guard !directory.isEmpty else { throw WireError("move= names no directory") }
+      self = .move(to: directory)
+    }
+  }
+
+  public var description: String {
+    switch self {
+    case .keep: "keep"
+    case .delete: "delete"
+    case .move(let directory): "move=\(directory)"
+    }
+  }
+}
+
+extension SuccessAction: Codable {
+  public init(from decoder: any Decoder) throws {
+    try self.init(parsing: try decoder.singleValueContainer().decode(String.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}

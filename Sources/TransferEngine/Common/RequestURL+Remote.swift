@@ -1,0 +1,47 @@
+extension RequestURL {
+  /// Whether the URL is an http or https URL.
+  public var isHTTP: Bool { scheme == "https" || scheme == "http" }
+  /// Whether the URL names a file by FTP, SFTP or SCP, or on this machine.
+  public var isRemoteFile: Bool { !isHTTP }
+  var isFTP: Bool { scheme == "ftp" || scheme == "ftps" || scheme == "ftpes" }
+  var isSSH: Bool { scheme == "sftp" || scheme == "scp" }
+
+  /// The URL for libcurl: `ftpes` is not known to libcurl; it means `ftp` with `AUTH TLS` (RFC 4217).
+  var wireString: String { scheme == "ftpes" ? "ftp" + string.dropFirst("ftpes".count) : string }
+  var wireScheme: String { scheme == "ftpes" ? "ftp" : scheme }
+
+  /// Whether the path ends with a slash, which means a directory.
+  public var namesDirectory: Bool { path.isEmpty || path.hasSuffix("/") }
+
+  /// Why a path cannot be used with a file protocol; `nil` if it can.
+  static func objection(to path: String, scheme: String) -> String? {
+    guard let bytes = percentDecoded(path) else { return "its path has a broken percent escape" }
+    if bytes.contains(0) { return "its path contains a NUL character" }
+    if scheme.hasPrefix("ftp") {
+      if bytes.contains(where: { $0 == 10 || $0 == 13 }) { return "FTP cannot name files with line breaks" }
+      // RFC 1738 §3.2.2. `a` would change bytes during the transfer, `d` would list a directory.
+      if let type = path.firstRange(of: ";type="), path[type.upperBound...].lowercased() != "i" {
+        return "only binary transfers (;type=i) are made"
+      }
+    }
+    return nil
+  }
+
+  /// `nil` for an invalid escape.
+  static func percentDecoded(_ text: String) -> [UInt8]? {
+    var result: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        result.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+        return nil
+      }
+      result.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return result
+  }
+}

@@ -1,0 +1,125 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// Runs one request whose response is kept in memory: describe → adapt → transfer, redirect by redirect → validate →
+/// (retry).
+struct DataPipeline: Sendable {
+  let session: Session
+  let core: RequestCore<DataOutcome>
+  let source: RequestSource
+  let interceptor: (any RequestInterceptor)?
+  /// The body of an upload; `nil` for other requests.
+  var upload: UploadSource?
+
+  func run() async -> DataOutcome {
+    var outcome = DataOutcome()
+    let began = ContinuousClock.now
+    while true {
+      outcome.error = nil
+      await attempt(&outcome)
+      validate(&outcome)
+      guard let error = outcome.error, upload?.isReplayable ?? true else { break }
+      let failure = FailedAttempt(
+        request: outcome.request, response: outcome.head, error: error, retryCount: core.retryCount,
+        elapsed: began.duration(to: .now))
+      guard let last = await session.wait(toRetry: failure, id: core.id, interceptor) else {
+        core.willRetry()
+        continue
+      }
+      outcome.error = core.final(last)
+      break
+    }
+    upload?.close()
+    outcome.metrics = core.record.metrics
+    session.notify(core.id, outcome.error.map { .fail($0) } ?? .finish)
+    return outcome
+  }
+
+  private func validate(_ outcome: inout DataOutcome) {
+    guard outcome.error == nil, let request = outcome.request, let head = outcome.head else { return }
+    let validations = core.validations
+    for validation in validations {
+      guard case .failure(let error) = validation(request, head, outcome.data) else { continue }
+      outcome.error = .of(.validation, error)
+      break
+    }
+    if !validations.isEmpty { session.notify(core.id, .validate(outcome.error)) }
+  }
+
+  private func attempt(_ outcome: inout DataOutcome) async {
+    outcome.head = nil
+    outcome.data = nil
+    do throws(TransferError) {
+      var request = try source.request()
+      try await upload?.fill(&request)
+      request = core.authenticated(request)
+      outcome.request = request
+      request = try await session.adapted(request, interceptor, core.record)
+      var hops = 0
+      while let next = try await hop(request, hops, &outcome) {
+        request = next
+        hops += 1
+      }
+    } catch {
+      outcome.error = error
+    }
+  }
+
+  /// Runs one transfer.
+  /// - Returns: the request that follows a redirect; `nil` at the end.
+  private func hop(
+    _ request: TransferRequest, _ hops: Int, _ outcome: inout DataOutcome
+  ) async throws(TransferError) -> TransferRequest? {
+    await core.waitWhileSuspended()
+    let core = core
+    let receiver = DataReceiver(limit: session.configuration.maximumBodyBytes) { core.report($0, $1) }
+    outcome.request = request
+    // "" accepts every coding that the engine can decode.
+    let result = try await session.perform(request, acceptEncoding: "", for: core, receiver: receiver)
+    let (head, failure) = try Self.headAndFailure(result)
+    if let failure, !isRefusal(head, receiver) {
+      outcome.head = head
+      outcome.data = receiver.data.isEmpty ? nil : receiver.data
+      // A success that was sent before the body had been read is an early one, also when the connection broke afterwards.
+      try checkSent(head, receiver)
+      throw upload?.explained(failure) ?? failure
+    }
+    if let head, head.isRedirect, head.headers[.location] != nil,
+      let next = try await session.redirected(
+        request, head, hops: hops, id: core.id, handler: core.redirectHandler, keepsBody: upload != nil)
+    {
+      if next.body != nil { try upload?.checkReplayable() }
+      return next
+    }
+    outcome.head = head
+    outcome.data = receiver.data.isEmpty ? nil : receiver.data
+    try checkSent(head, receiver)
+    return nil
+  }
+
+  private static func headAndFailure(
+    _ result: TransferOutcome
+  ) throws(TransferError) -> (ResponseHead?, TransferError?) {
+    switch result {
+    case .cancelled: throw .cancelled
+    case .failed(let error, let head, _): return (head, error)
+    case .finished(let head, _): return (head, nil)
+    }
+  }
+
+  // MARK: Bodies
+
+  /// Whether the response counts although the transfer broke: a server that refuses a body may close the connection while
+  /// the rest of the body is being sent (RFC 9112 §9.6).
+  private func isRefusal(_ head: ResponseHead?, _ receiver: DataReceiver) -> Bool {
+    guard let head, head.status >= 300 else { return false }
+    return receiver.isBodyLeft
+  }
+
+  /// A success that arrives before the body was sent is an error.
+  private func checkSent(_ head: ResponseHead?, _ receiver: DataReceiver) throws(TransferError) {
+    guard let head, (200..<300).contains(head.status), receiver.isBodyLeft else { return }
+    throw .body(
+      .answeredEarly(status: head.status, sent: receiver.sent?.completed ?? 0, total: receiver.sent?.total))
+  }
+}

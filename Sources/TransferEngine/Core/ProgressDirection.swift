@@ -1,0 +1,6 @@
+import Dispatch
+
+/// The direction of a transfer.
+enum ProgressDirection: Sendable {
+  case download, upload
+}

@@ -1,0 +1,64 @@
+import HTTPTypes
+
+/// Which redirects may be followed, and what of a request follows them. Pure.
+enum RedirectRule {
+  /// Redirects that are followed for one request; curl's default is 50, browsers' 20.
+  static let maximumRedirects = 20
+
+  /// Fields that tell nothing about the user and may be sent to another origin. All others are removed: libcurl would
+  /// send cookies and custom fields.
+  static let harmless: Set<HTTPField.Name> = [
+    .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
+  ]
+
+  /// Fields that describe the body: they are sent wherever the body is.
+  private static let aboutBody: Set<HTTPField.Name> = [
+    .contentType, .contentEncoding, .contentLanguage, .contentDisposition,
+  ]
+
+  /// The request that follows a redirect (RFC 9110 §15.4).
+  /// - Throws: `.redirect` if there is no Location, if https would become http, if the scheme is not http or https, or
+  ///   if the request's policy allows only its own origin.
+  static func next(after request: TransferRequest, head: ResponseHead) throws(TransferError) -> TransferRequest {
+    guard let location = head.headers[.location], !location.isEmpty else {
+      throw .redirect(.missingLocation(status: head.status))
+    }
+    let target: RequestURL
+    do {
+      target = try request.url.resolving(location)
+    } catch .unsupportedScheme(let scheme) {
+      throw .redirect(.unsupportedScheme(scheme))
+    } catch {
+      throw .redirect(.refused(to: "an unreadable address", reason: "\(error)"))
+    }
+    guard target.isHTTP else {
+      throw .redirect(.unsupportedScheme(target.scheme))
+    }
+    if request.url.scheme == "https", target.scheme != "https" {
+      throw .redirect(.refused(to: target.origin, reason: "it would leave https"))
+    }
+    if request.redirects == .sameOrigin, target.origin != request.url.origin {
+      throw .redirect(.refused(to: target.origin, reason: "it is not the origin \(request.url.origin) that named it"))
+    }
+    var next = request
+    next.url = target
+    next.isNamedByServer = true
+    switch head.status {
+    case 303 where request.method != .head: next.method = .get
+    case 301 where request.method == .post, 302 where request.method == .post: next.method = .get
+    default: break
+    }
+    if next.method == .get || next.method == .head { next.body = nil }
+    if next.body == nil, request.body != nil {
+      next.headers = HTTPFields(next.headers.filter { !aboutBody.contains($0.name) })
+    }
+    if target.origin != request.url.origin {
+      next.headers = HTTPFields(next.headers.filter { harmless.contains($0.name) || aboutBody.contains($0.name) })
+      next.credentials = nil
+      next.credential = nil
+      next.hasLeftOrigin = true
+    }
+    // Userinfo in a Location comes from the server, not from the user: RequestURL removes it, and it is not used.
+    return next
+  }
+}

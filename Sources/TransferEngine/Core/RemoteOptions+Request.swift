@@ -1,0 +1,20 @@
+import HTTPTypes
+
+extension RemoteOptions {
+  init(_ request: TransferRequest, _ configuration: SessionConfiguration) {
+    let url = request.url
+    scheme = url.wireScheme
+    host = url.host.hasPrefix("[") ? String(url.host.dropFirst().dropLast()) : url.host
+    port = url.port
+    path = String(decoding: RequestURL.percentDecoded(url.path) ?? [], as: UTF8.self)
+    ftpSecurity = url.scheme == "ftpes" ? .required : request.ftpSecurity ?? configuration.ftpSecurity
+    ssh = request.ssh ?? configuration.ssh
+    usesAmbientCredentials = request.usesAmbientCredentials
+    isIsolated = request.ssh.map { $0 != configuration.ssh } ?? false
+    if request.body != nil {
+      operation = .write(Write())
+    } else {
+      operation = request.method == .head ? .facts : .read(from: 0)
+    }
+  }
+}

@@ -1,0 +1,7 @@
+import Synchronization
+
+/// The outcome of a request.
+protocol RequestOutput: Sendable {
+  /// The validations that users can add.
+  associatedtype Validation: Sendable
+}

@@ -1,0 +1,14 @@
+import Synchronization
+
+extension Session {
+  /// Who performs a transfer of this URL.
+  /// - Throws: `.unsupportedScheme` for a `file:` URL where the session does not allow them.
+  func performer(for url: RequestURL) throws(TransferError) -> any TransferPerformer {
+    if url.isHTTP { return loop }
+    if url.scheme == "file" {
+      guard configuration.allowsFileURLs else { throw .unsupportedScheme("file") }
+      return remoteLoops.files
+    }
+    return remoteLoops.loop(for: url.origin)
+  }
+}

@@ -1,0 +1,61 @@
+public import HTTPTypes
+
+/// A request: what adapters may change. Described again for every attempt.
+public struct TransferRequest: Sendable {
+  /// The URL.
+  public var url: RequestURL
+  /// The method. Protocols other than HTTP ignore it.
+  public var method: HTTPRequest.Method
+  /// Added to the session's default fields; a field replaces those of the same name.
+  public var headers: HTTPFields
+  /// The body; `nil` for none.
+  public var body: RequestBody?
+  /// Sent to the URL's origin only; over HTTP with the Basic scheme.
+  public var credentials: Credentials?
+  /// Replaces `credentials` over HTTP. Sent to the URL's origin only.
+  public var credential: HTTPCredential?
+  /// The limit for making a connection, including TLS.
+  public var connectTimeout: Duration
+  /// An attempt without progress for this long has stalled; `nil` means no limit.
+  public var stallTimeout: Duration?
+  /// Bytes per second; `nil` means no limit.
+  public var limitRate: Int64?
+  /// A redirect led to another origin: the session's own fields may not be meant for it.
+  var hasLeftOrigin = false
+  /// The URL came from a server, by a redirect or otherwise.
+  var isNamedByServer = false
+  /// Which URLs from servers are followed; `nil`: the session's policy.
+  public var redirects: RedirectPolicy?
+  /// Allows connections to public addresses only, for the user's own URL too. Other addresses are refused before a byte
+  /// is sent.
+  public var requiresPublicAddress = false
+  /// Allows credentials that belong to this process: SSH keys and the agent, and for S3 the environment and `~/.aws`.
+  /// Turn it off for a request on behalf of another user: then only the request's own credentials are used.
+  public var usesAmbientCredentials = true
+  /// For `ftp:` URLs; `nil`: the session's.
+  public var ftpSecurity: FTPSecurity?
+  /// For `sftp:` and `scp:` URLs; `nil`: the session's.
+  public var ssh: SSHConfiguration?
+
+  /// A request with these parts. It does not know the session's timeouts: the defaults are those of
+  /// `SessionConfiguration`.
+  public init(
+    url: RequestURL, method: HTTPRequest.Method = .get, headers: HTTPFields = [:], body: RequestBody? = nil,
+    credentials: Credentials? = nil, connectTimeout: Duration = .seconds(30), stallTimeout: Duration? = .seconds(30),
+    limitRate: Int64? = nil
+  ) {
+    self.url = url
+    self.method = method
+    self.headers = headers
+    self.body = body
+    self.credentials = credentials ?? url.credentials
+    self.connectTimeout = connectTimeout
+    self.stallTimeout = stallTimeout
+    self.limitRate = limitRate
+  }
+}
+
+extension TransferRequest: CustomStringConvertible {
+  /// Without query and header values, which may contain secrets.
+  public var description: String { "\(method.rawValue) \(url.origin)\(url.path)" }
+}

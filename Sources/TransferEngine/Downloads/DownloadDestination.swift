@@ -1,0 +1,28 @@
+import FoundationEssentials
+import HTTPTypes
+import WireValues
+
+/// Where a download goes.
+public struct DownloadDestination: Sendable, Equatable {
+  /// An absolute path.
+  public var directory: String
+  /// One path component.
+  public var name: String
+  /// Use the name from Content-Disposition; `name` is used if the response has none.
+  public var isNamedByResponse: Bool
+
+  /// A name in a directory. With `isNamedByResponse`, the name that the response suggests replaces `name`.
+  public init(directory: String, name: String, isNamedByResponse: Bool = false) {
+    self.directory = directory
+    self.name = name
+    self.isNamedByResponse = isNamedByResponse
+  }
+
+  /// - Throws: `.invalidName` unless the path is absolute and ends in a usable name.
+  public init(path: String) throws(TransferError) {
+    guard path.isAbsolutePath else { throw .file(.invalidName(path, reason: "the path is not absolute")) }
+    let name = String(path.baseName)
+    try SafeFileName.check(name)
+    self.init(directory: path.parentPath, name: name)
+  }
+}

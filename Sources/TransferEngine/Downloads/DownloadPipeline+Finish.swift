@@ -1,0 +1,154 @@
+import FoundationEssentials
+import HTTPTypes
+import WireValues
+
+/// The steps from the last byte to the file's name. Each is durable before the next begins, so that the state on disk
+/// tells where a crash happened.
+extension DownloadPipeline {
+  func finish(_ context: inout AttemptContext) async throws(TransferError) -> String {
+    guard let part = context.part else { throw .connection(.broken("no response")) }
+    try await verify(&context, part)
+    try validate(&context, part)
+    let data = try await syncToDisk(&context, part)
+    let target = context.target
+    let options = target?.options ?? (plan.chooser == nil ? plan.options : data.options ?? [])
+    let directory = target?.directory ?? part.directory
+    let name = data.partialFile.finalName
+    let rules = plan.rules
+    try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+      // The name may have come from the response.
+      try rules.check(directory.descriptor, name, as: directory.path(of: name))
+      try part.rename(to: name, in: directory, replacing: options.contains(.removePreviousFile))
+    }
+    context.part = nil
+    return directory.path(of: name)
+  }
+
+  /// Runs the user's validations of the whole file. A file that they refuse cannot be resumed.
+  private func validate(_ context: inout AttemptContext, _ part: PartialFile) throws(TransferError) {
+    guard let request = context.request, let head = context.bodyHead else { return }
+    let validations = core.validations.compactMap { if case .file(let validation) = $0 { validation } else { nil } }
+    for validation in validations {
+      guard case .failure(let error) = validation(request, head, URL(fileURLWithPath: part.path)) else { continue }
+      context.resumeData = nil
+      let refusal = TransferError.of(.validation, error)
+      core.record.notify(.validate(refusal))
+      throw refusal
+    }
+    if !validations.isEmpty { core.record.notify(.validate(nil)) }
+  }
+
+  /// Completes a download whose last attempt renamed the file but could not sync the directory. One more sync is
+  /// enough: file systems journal names, and a file system whose journal failed accepts no further changes. Names are
+  /// not lost silently as the pages of a file can be.
+  func finishNamed(_ context: inout AttemptContext, _ directory: Directory, size: Int64) async throws(TransferError)
+    -> String
+  {
+    guard let location = context.resumeData?.partialFile else { throw .connection(.broken("no response")) }
+    context.resumedFrom = size
+    context.onDisk = size
+    context.total = size
+    context.verification = plan.expectedDigests.isEmpty ? .length : .digest
+    try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+      // If a link and an unlink replaced the rename, the old name may still exist.
+      if directory.size(of: location.name, expecting: location.identity) != nil { directory.remove(location.name) }
+    }
+    return directory.path(of: location.finalName)
+  }
+
+  /// Checks length and digests. A wrong digest makes the part file useless: it cannot be resumed.
+  private func verify(_ context: inout AttemptContext, _ part: PartialFile) async throws(TransferError) {
+    let size = part.size
+    if let total = context.total, size != total {
+      throw .verification(.length(expected: total, actual: size))
+    }
+    context.verification = context.total != nil ? .length : .none
+    let expected = plan.expectedDigests + (context.resumeData?.declaredDigests ?? declaredByHead(context))
+    guard !expected.isEmpty else {
+      if context.total == nil, let head = context.head, !head.isSelfDelimiting, head.contentCoding == nil {
+        try await compareWithHead(&context, size)
+      } else if context.total == nil, context.head?.isSelfDelimiting == true {
+        context.verification = .length
+      }
+      return
+    }
+    let actual: [DigestAlgorithm: String]
+    if let digests = context.digests, context.resumedFrom == 0 {
+      actual = digests
+    } else {
+      let algorithms = Set(expected.map(\.algorithm))
+      actual = try await BlockingIO.run { () throws(TransferError) in try part.digests(algorithms) }
+    }
+    do throws(TransferError) {
+      try Self.compare(actual, with: expected)
+    } catch {
+      context.resumeData = nil
+      throw error
+    }
+    context.verification = .digest
+  }
+
+  /// - Throws: `.verification(.digest)` for the first digest that differs.
+  static func compare(
+    _ actual: [DigestAlgorithm: String], with expected: [ExpectedDigest]
+  ) throws(TransferError) {
+    for digest in expected where actual[digest.algorithm] != digest.hex {
+      throw .verification(
+        .digest(
+          algorithm: digest.algorithm.rawValue, expected: digest.hex, actual: actual[digest.algorithm] ?? "unknown"))
+    }
+  }
+
+  private func declaredByHead(_ context: AttemptContext) -> [ExpectedDigest] {
+    context.head.map(DeclaredDigests.of) ?? []
+  }
+
+  /// Asks the server for the file's length. The body ended with the connection, which looks the same as a broken
+  /// connection. If the server does not tell the length, the file stays unverified.
+  private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
+    var request = plan.request
+    request.method = .head
+    request.headers[.acceptEncoding] = "identity"
+    let response = await session.exchange(request)
+    if Task.isCancelled { throw .cancelled }
+    guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
+      let length = try? head.contentLength()
+    else { return }
+    guard length == size else { throw .response(.truncated(received: size, expected: length)) }
+    context.total = length
+    context.verification = .length
+  }
+
+  private func syncToDisk(_ context: inout AttemptContext, _ part: PartialFile) async throws(TransferError)
+    -> ResumeData
+  {
+    do throws(TransferError) {
+      try await BlockingIO.value { FileSync.synchronize([(part, part.size)])[0] }.get()
+    } catch {
+      // After a failed fsync the pages may be lost, even if a second fsync succeeds.
+      context.resumeData = nil
+      throw error
+    }
+    let size = part.size
+    var data =
+      context.resumeData
+      ?? ResumeData(
+        url: plan.request.url.withoutQuery, validators: Validators(), totalBytes: size,
+        partialFile: .init(
+          directory: part.directory.path, name: part.name, identity: part.identity,
+          finalName: plan.destination.name),
+        checkpointBytes: size, bootID: BootID.current)
+    if let target = context.target { data.partialFile.finalName = target.name }
+    data.complete(size)
+    context.resumeData = data
+    context.total = size
+    if let journal = plan.journal {
+      do {
+        try await journal.willRename(data)
+      } catch {
+        throw .hook(.journal, error)
+      }
+    }
+    return data
+  }
+}

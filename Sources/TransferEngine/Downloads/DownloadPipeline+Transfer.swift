@@ -1,0 +1,108 @@
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// One transfer of a download, from its objects to its results.
+extension DownloadPipeline {
+  /// Runs one transfer with its checkpoints, and takes over its results. A transfer that is already running is only waited
+  /// for.
+  func transfer(
+    _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
+    _ isDecoding: Bool
+  ) async throws(TransferError) -> DownloadReceiver {
+    if let adopted = context.adopted {
+      context.adopted = nil
+      (context.origin, context.request) = (request.url.origin, request)
+      return try await end(adopted.running, await adopted.outcome, &context)
+    }
+    await core.waitWhileSuspended()
+    let id = TransferID()
+    let loop = try session.performer(for: request.url)
+    let running = makeTransfer(context, request, directory, question, isDecoding, id, loop)
+    (context.origin, context.request) = (request.url.origin, request)
+    core.setTransfer(hold: {
+      id.cancel()
+      Task { await loop.cancel(id) }
+    })
+    core.record.willSend(request)
+    var wire = session.wireRequest(request, acceptEncoding: isDecoding ? "identity" : nil)
+    wire.didReceiveHead = { [record = core.record] in record.didReceive($0) }
+    wire.remote?.operation = .read(from: question.start)
+    return try await end(running, await loop.perform(wire, id: id, receiver: running.receiver), &context)
+  }
+
+  /// Makes the receiver of a transfer, and its checkpoints.
+  func makeTransfer(
+    _ context: AttemptContext, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
+    _ isDecoding: Bool, _ id: TransferID, _ loop: any TransferPerformer
+  ) -> RunningTransfer {
+    let core = core
+    let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
+    let receiver = DownloadReceiver(
+      plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: context.resumeData,
+      part: context.part, check: headCheck(request), signal: { checkpoints.signal(isWaiting: $0) },
+      progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
+    checkpoints.attach(receiver)
+    return RunningTransfer(id: id, loop: loop, receiver: receiver, checkpoints: checkpoints)
+  }
+
+  /// Takes over the results of a transfer that has ended.
+  private func end(
+    _ running: RunningTransfer, _ outcome: TransferOutcome, _ context: inout AttemptContext
+  ) async throws(TransferError) -> DownloadReceiver {
+    let receiver = running.receiver
+    await running.checkpoints.finish()
+    core.setTransfer(hold: nil)
+    core.record.didEnd(outcome)
+    receiver.close()
+    takeOver(receiver, into: &context)
+    if let target = receiver.target, !target.parents.isEmpty {
+      try await BlockingIO.run { () throws(TransferError) in try target.synchronizeParents() }
+    }
+    if let failure = running.checkpoints.failure { throw failure }
+    switch outcome {
+    case .cancelled: throw .cancelled
+    // The status counts, even if the body of the error page was cut off.
+    case .failed(let error, _, _): throw receiver.refusal ?? Self.explained(error, context)
+    case .finished: return receiver
+    }
+  }
+
+  /// The user's validations of a head, for the receiver.
+  private func headCheck(_ request: TransferRequest) -> @Sendable (ResponseHead) throws(TransferError) -> Void {
+    let record = core.record
+    let validations = core.validations.compactMap { if case .head(let validation) = $0 { validation } else { nil } }
+    return { head throws(TransferError) in
+      for validation in validations {
+        guard case .failure(let error) = validation(request, head) else { continue }
+        let refusal = TransferError.of(.validation, error)
+        record.notify(.validate(refusal))
+        throw refusal
+      }
+      if !validations.isEmpty { record.notify(.validate(nil)) }
+    }
+  }
+
+  private func takeOver(_ receiver: DownloadReceiver, into context: inout AttemptContext) {
+    let shared = receiver.shared.withLock { $0 }
+    context.received = context.received.saturatingSum(receiver.received)
+    if let head = receiver.head { context.head = head }
+    guard case .body = receiver.ending else { return }
+    context.bodyHead = receiver.head
+    if let target = receiver.target { context.target = target }
+    context.part = shared.part
+    context.resumeData = shared.resumeData
+    context.onDisk = shared.written
+    context.total = receiver.total
+    context.digests = receiver.digests
+    context.isShort = receiver.isShort
+    if receiver.isCompared { context.comparesFrom = nil }
+    if !receiver.isAppending { context.resumedFrom = 0 }
+  }
+
+  /// libcurl counts the bytes of one transfer; the error should count those of the file.
+  private static func explained(_ error: TransferError, _ context: AttemptContext) -> TransferError {
+    guard case .response(.truncated) = error else { return error }
+    return .response(.truncated(received: context.onDisk, expected: context.total))
+  }
+}

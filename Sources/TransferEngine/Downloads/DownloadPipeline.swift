@@ -1,0 +1,333 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// Runs one download: adapt → request, strategy by strategy and redirect by redirect → compare lengths → verify → validate
+/// → record → rename → sync → (retry).
+struct DownloadPipeline: Sendable {
+  let session: Session
+  let core: RequestCore<FileResponse>
+  var plan: DownloadPlan
+  /// Describes the request again for every attempt after the first; `nil` keeps the plan's request.
+  var source: RequestSource?
+
+  /// The state of an attempt. What survives a failure becomes the response.
+  struct AttemptContext {
+    var request: TransferRequest?
+    var head: ResponseHead?
+    /// The head that came with the file's bytes.
+    var bodyHead: ResponseHead?
+    var target: DownloadTarget?
+    var resumeData: ResumeData?
+    var resumedFrom: Int64 = 0
+    var received: Int64 = 0
+    var onDisk: Int64 = 0
+    var total: Int64?
+    var part: PartialFile?
+    /// Bytes of the last checkpoint, while the bytes after it are unverified because their attempt was cut off.
+    var comparesFrom: Int64?
+    /// The last body ended before its announced end.
+    var isShort = false
+    var digests: [DigestAlgorithm: String]?
+    var verification = DownloadVerification.none
+    var origin: String?
+    /// The attempt's first transfer, if it is already running.
+    var adopted: AdoptedTransfer?
+  }
+
+  /// What a group has already done for this download.
+  enum Adoption: Sendable {
+    /// The request is adapted, and its first transfer is running.
+    case transfer(AdoptedTransfer)
+    /// The first attempt failed, in this state.
+    case failure(TransferError, AttemptContext)
+  }
+
+  func run(
+    from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?, adopting adoption: Adoption? = nil
+  ) async -> FileResponse {
+    var context = AttemptContext(resumeData: resumeData)
+    var failure: TransferError?
+    switch adoption {
+    case .transfer(let transfer)?: context.adopted = transfer
+    case .failure(let error, let state)?: (failure, context) = (error, state)
+    case nil: break
+    }
+    var pipeline = self
+    var isFirst = true
+    var retries = 0
+    var furthest: Int64 = 0
+    let began = ContinuousClock.now
+    while true {
+      do throws(TransferError) {
+        if !isFirst, let source { pipeline.plan.request = try source.request() }
+        isFirst = false
+        if let error = failure {
+          failure = nil
+          throw error
+        }
+        let path = try await pipeline.attempt(&context, interceptor)
+        session.notify(core.id, .finish)
+        return response(context, .success(path))
+      } catch {
+        await saveProgress(&context)
+        // The file must have grown: receiving the same bytes again is no progress.
+        if context.onDisk > furthest.saturatingSum(DownloadReceiver.unrecordedLimit / 16) {
+          retries = 0
+          furthest = context.onDisk
+        }
+        if error.isCancellation, !Task.isCancelled {
+          // Suspended, not cancelled: continue from the resume data after resume().
+          await core.waitWhileSuspended()
+          if !Task.isCancelled { continue }
+        }
+        let failure = FailedAttempt(
+          request: context.request ?? plan.request, response: context.head, error: error, retryCount: retries,
+          elapsed: began.duration(to: .now))
+        if let last = await session.wait(toRetry: failure, id: core.id, interceptor) { return failed(context, last) }
+        retries += 1  // checked: a counter of this process
+        core.willRetry()
+      }
+    }
+  }
+
+  private func failed(_ context: AttemptContext, _ error: TransferError) -> FileResponse {
+    var context = context
+    if core.isDiscarding, let data = context.resumeData {
+      PartialFiles.remove(data.partialFile.name, in: data.partialFile.directory, rules: plan.rules)
+      context.resumeData = nil
+    }
+    session.notify(core.id, .fail(error))
+    return response(context, .failure(error))
+  }
+
+  private func response(_ context: AttemptContext, _ result: Result<String, TransferError>) -> FileResponse {
+    var response = FileResponse(result: result)
+    response.request = context.request
+    response.head = context.head
+    response.metrics = core.record.metrics
+    response.resumedFrom = context.resumedFrom
+    response.bytesReceived = context.received
+    response.bytesOnDisk = context.onDisk
+    response.totalBytes = context.total
+    response.respondingOrigin = context.origin
+    switch result {
+    case .success(let path):
+      response.filePath = path
+      response.verification = context.verification
+    case .failure:
+      response.resumeData = context.resumeData
+    }
+    return response
+  }
+
+  /// Syncs the bytes of a part file to disk and notes how many they are. Deletes a part file that cannot be resumed.
+  private func saveProgress(_ context: inout AttemptContext) async {
+    guard let part = context.part else { return }
+    context.part = nil
+    // The bytes have not been compared yet. Keep the record, so that the next attempt compares them.
+    if context.comparesFrom != nil, context.resumeData != nil { return }
+    guard var data = context.resumeData, context.onDisk > 0 else {
+      context.resumeData = nil
+      context.onDisk = 0
+      part.directory.remove(part.name)
+      return
+    }
+    let written = context.onDisk
+    do throws(TransferError) {
+      try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
+      data.checkpointBytes = written
+    } catch {
+      // Do not count bytes that failed to sync, even in this boot: the pages may be lost.
+      data.bootID = "unsynchronized"
+    }
+    data.isAtRest = true
+    context.resumeData = data
+  }
+
+  // MARK: One attempt
+
+  private func attempt(
+    _ context: inout AttemptContext, _ interceptor: (any RequestInterceptor)?
+  ) async throws(TransferError) -> String {
+    if let adopted = context.adopted {
+      try await fetch(&context, adopted.request, adopted.directory)
+      if Task.isCancelled { throw .cancelled }
+      return try await finish(&context)
+    }
+    let (directory, namedSize) = try await openDirectory(context)
+    if let directory, let namedSize { return try await finishNamed(&context, directory, size: namedSize) }
+    let described = core.authenticated(plan.request)
+    (context.request, context.head) = (described, nil)
+    let request = try await session.adapted(described, interceptor, core.record)
+    try reopenPart(&context, directory)
+    context.resumedFrom = context.onDisk
+    if !isWhole(context) {
+      if request.url.isHTTP {
+        try await fetch(&context, request, directory)
+      } else {
+        try await fetchRemote(&context, request, directory)
+      }
+    }
+    if Task.isCancelled { throw .cancelled }
+    return try await finish(&context)
+  }
+
+  /// Opens the destination's directory; if the destination is chosen later, the part file's directory, if there is one.
+  /// Also returns the size of the finished file if an earlier attempt renamed it but could not sync the directory.
+  /// - Throws: `.destinationExists` if the name is known and taken, before a request is sent.
+  private func openDirectory(
+    _ context: AttemptContext
+  ) async throws(TransferError) -> (directory: Directory?, namedSize: Int64?) {
+    let (plan, resumeData) = (plan, context.resumeData)
+    if plan.chooser != nil {
+      guard let path = resumeData?.partialFile.directory else { return (nil, nil) }
+      return try await BlockingIO.run { () throws(TransferError) in
+        (try Directory.open(path, rules: plan.rules), nil)
+      }
+    }
+    return try await BlockingIO.run { () throws(TransferError) in
+      let directory = try plan.openDirectory()
+      try plan.checkRules(in: directory)
+      let size = resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
+      if size == nil { try plan.checkName(in: directory) }
+      return (directory, size)
+    }
+  }
+
+  /// Opens the part file that the resume data describes. Bytes that cannot be trusted are discarded.
+  private func reopenPart(_ context: inout AttemptContext, _ directory: Directory?) throws(TransferError) {
+    context.onDisk = 0
+    context.target = nil
+    context.comparesFrom = nil
+    // A part file without resume data is replaced.
+    guard let data = context.resumeData, let directory else { return }
+    guard
+      let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
+    else {
+      context.resumeData = nil
+      return
+    }
+    let size = part.size
+    guard let good = data.usableBytes(ofFileWith: size) else {
+      context.resumeData = nil
+      directory.remove(data.partialFile.name)
+      return
+    }
+    if size > good { try part.truncate(to: good) }
+    if data.mustCompare(fileWith: size) { context.comparesFrom = min(good, data.checkpointBytes) }
+    context.part = part
+    context.onDisk = good
+    context.total = data.totalBytes
+    context.resumeData?.isAtRest = nil
+  }
+
+  /// Discards the bytes after the last checkpoint, because they differ from the server's.
+  /// - Returns: whether bytes remain that can be compared; false if they were discarded before.
+  func cutToCheckpoint(_ context: inout AttemptContext) throws(TransferError) -> Bool {
+    guard let checkpoint = context.comparesFrom, let part = context.part, checkpoint > 0, checkpoint < context.onDisk
+    else {
+      return false
+    }
+    try part.truncate(to: checkpoint)
+    context.onDisk = checkpoint
+    context.resumedFrom = checkpoint
+    // However this attempt ends, the next one compares too, and starts over if the bytes differ again.
+    context.comparesFrom = 0
+    context.resumeData?.checkpointBytes = 0
+    return true
+  }
+
+  /// Whether all bytes are present and synced: the process was killed between that record and the rename.
+  private func isWhole(_ context: AttemptContext) -> Bool {
+    guard let total = context.resumeData?.totalBytes, context.part != nil else { return false }
+    return context.onDisk == total && context.comparesFrom == nil
+  }
+
+  /// Sends requests until the file is complete or no strategy is left.
+  private func fetch(
+    _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?
+  ) async throws(TransferError) {
+    var strategies = Self.strategies(context)
+    var request = request
+    var isDecoding = false
+    while true {
+      let onDiskBefore = context.onDisk
+      let ending: DownloadReceiver.Ending
+      do throws(TransferError) {
+        ending = try await ask(
+          &context, request, directory, question: strategies.question, isDecoding: isDecoding)
+      } catch .response(.unrequestedPartialContent) where request.headers[.cacheControl] != "no-cache" {
+        // A broken cache sent the response: repeat the request and bypass caches (RFC 9111 §5.2.1.4).
+        request.headers[.cacheControl] = "no-cache"
+        continue
+      }
+      switch ending {
+      case .body:
+        if context.isShort { throw .response(.truncated(received: context.onDisk, expected: context.total)) }
+        guard let total = context.total, context.onDisk < total else { return }
+        // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each request brings some
+        // bytes.
+        guard strategies.question.isRanged, context.onDisk > onDiskBefore else {
+          throw .response(.truncated(received: context.onDisk, expected: total))
+        }
+        strategies = Self.strategies(context)
+      case .alreadyComplete:
+        context.total = context.onDisk
+        return
+      case .nextStrategy(let reason):
+        session.notify(core.id, .refuseToResume(reason: reason))
+        // A file that is longer than the server's contains wrong bytes.
+        if context.head?.status == 416, try cutToCheckpoint(&context) {
+          strategies = Self.strategies(context)
+        } else if !strategies.descend() {
+          throw .response(.malformed(reason))
+        }
+      case .differs(let reason):
+        session.notify(core.id, .refuseToResume(reason: reason))
+        strategies = try cutToCheckpoint(&context) ? Self.strategies(context) : .whole
+      case .encoded(let decode):
+        isDecoding = decode
+        strategies = .whole
+      case .none, .redirect:
+        throw .connection(.broken("no response"))
+      }
+    }
+  }
+
+  private static func strategies(_ context: AttemptContext) -> RangeStrategies {
+    RangeStrategies(
+      stored: context.resumeData?.validators, bytesOnDisk: context.onDisk, refusals: context.resumeData?.refusals ?? 0,
+      isComparing: context.comparesFrom != nil)
+  }
+
+  /// Sends one request and follows its redirects. Always starts at the user's own URL: a redirect's target may be
+  /// signed for a few minutes only.
+  private func ask(
+    _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?, question: RangeQuestion,
+    isDecoding: Bool
+  ) async throws(TransferError) -> DownloadReceiver.Ending {
+    var request = request
+    question.apply(to: &request.headers)
+    request.headers[.acceptEncoding] = "identity"
+    var hops = 0
+    while true {
+      let receiver = try await transfer(&context, request, directory, question, isDecoding)
+      if let refusal = receiver.refusal { throw refusal }
+      guard case .redirect(let head) = receiver.ending else { return receiver.ending }
+      guard
+        let next = try await session.redirected(
+          request, head, hops: hops, id: core.id, handler: core.redirectHandler)
+      else {
+        throw .response(.unacceptableStatus(head.status, retryAfter: nil))
+      }
+      request = next
+      hops += 1
+    }
+  }
+}
+
+extension TransferError {
+  var isCancellation: Bool { if case .cancelled = self { true } else { false } }
+}

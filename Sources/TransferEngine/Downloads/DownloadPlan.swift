@@ -1,0 +1,82 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// What a download has to do, fixed before its first attempt. A value.
+struct DownloadPlan: Sendable {
+  var request: TransferRequest
+  /// Where the file goes; if there is a `chooser`, only a suggestion for it.
+  var destination: DownloadDestination
+  var options: DownloadOptions
+  /// Chooses the destination when the head has arrived.
+  var chooser: DownloadRequest.Destination?
+  /// The part file's name in the destination's directory.
+  var partialName: String
+  var expectedDigests: [ExpectedDigest]
+  var journal: (any DownloadJournal)?
+  /// Where the file may go; checked on the open directory in each attempt.
+  var rules = PathRules.none
+
+  /// The file's destination, when its head has arrived; the head is `nil` for protocols without one.
+  /// - Parameter directory: the destination's; if a chooser decides, the part file's.
+  /// - Throws: `.destinationExists` if the name is taken and may not be replaced.
+  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+    let suggestion =
+      chooser != nil || destination.isNamedByResponse
+      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+    let name = suggestion ?? destination.name
+    if let chooser { return try DownloadTarget(chooser(name, head), rules) }
+    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
+    return try DownloadTarget(directory: directory, name: name, options: options)
+  }
+
+  /// Whether an encoded body has to be decoded. The request asked for identity, so an encoding is meant as compression
+  /// for the transport, unless the file itself has that format, such as a `.tar.gz` that is served with
+  /// `Content-Encoding: gzip`. `nil` for unknown codings: the bytes are kept as they arrive.
+  func mustDecode(_ coding: String, _ head: ResponseHead) -> Bool? {
+    let decodable = ["gzip", "x-gzip", "deflate", "br", "zstd"]
+    guard decodable.contains(coding) else { return nil }
+    let type = head.headers[.contentType]?.lowercased() ?? ""
+    let path = request.url.path.lowercased()
+    let isArchive =
+      [".gz", ".tgz", ".br", ".zst"].contains { path.hasSuffix($0) }
+      || ["application/gzip", "application/x-gzip", "application/x-tgz", "application/zstd"]
+        .contains { type.hasPrefix($0) }
+    return isArchive ? nil : true
+  }
+
+  // MARK: The directory
+
+  /// Opens the destination's directory and creates missing ones if the options say so, durably. Not for a download whose
+  /// destination is chosen later. Blocks.
+  func openDirectory() throws(TransferError) -> Directory {
+    try Directory.open(
+      destination.directory, creating: options.contains(.createIntermediateDirectories), rules: rules)
+  }
+
+  /// Checks the name, if it is known before the response, by the rules.
+  func checkRules(in directory: Directory) throws(TransferError) {
+    guard !destination.isNamedByResponse else { return }
+    try rules.checkName(destination.name, in: directory.identity, as: directory.path(of: destination.name))
+  }
+
+  /// - Throws: `.destinationExists` if the name is known before the response, taken, and may not be replaced.
+  func checkName(in directory: Directory) throws(TransferError) {
+    guard !destination.isNamedByResponse, !options.contains(.removePreviousFile) else { return }
+    guard directory.contains(destination.name) else { return }
+    throw .file(.destinationExists(destination.directory + "/" + destination.name))
+  }
+
+  /// The first record of a new part file.
+  func resumeData(
+    of part: PartialFile, for target: DownloadTarget, _ validators: Validators, _ declared: [ExpectedDigest],
+    total: Int64?
+  ) -> ResumeData {
+    var data = ResumeData(
+      url: request.url.withoutQuery, validators: validators, totalBytes: total, declaredDigests: declared,
+      partialFile: .init(
+        directory: target.directory.path, name: part.name, identity: part.identity, finalName: target.name),
+      checkpointBytes: 0, bootID: BootID.current)
+    if !target.options.isEmpty { data.options = target.options }
+    return data
+  }
+}

@@ -1,0 +1,301 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// Receives the response to one `RangeQuestion` and fills the part file.
+///
+/// `@unchecked Sendable`: used on the transfer loop's thread while the transfer runs and by the pipeline afterwards;
+/// the loop's continuation separates the two. Checkpoints read only `shared`, which has a lock.
+final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
+  /// What the pipeline has to do next.
+  enum Ending: Sendable {
+    /// The transfer ended before a head arrived.
+    case none
+    case redirect(ResponseHead)
+    /// The body belongs to the file. The pipeline checks whether it is complete.
+    case body
+    case alreadyComplete(ResponseHead)
+    case nextStrategy(reason: String)
+    /// The bytes that were fetched again differ from those on disk.
+    case differs(reason: String)
+    /// The body is encoded although the request asked for identity: repeat the request, and decode or not.
+    case encoded(decode: Bool)
+  }
+
+  /// What the checkpointer may read at any time.
+  struct Shared {
+    var resumeData: ResumeData?
+    var part: PartialFile?
+    /// Valid bytes in the part file.
+    var written: Int64 = 0
+    /// A durable record names this part file and its validators.
+    var isRecorded = false
+  }
+
+  private(set) var ending = Ending.none
+  private(set) var head: ResponseHead?
+  /// Body bytes received, including those that were fetched again.
+  private(set) var received: Int64 = 0
+  private(set) var total: Int64?
+  /// Where the file goes; known when a response with the file has arrived.
+  private(set) var target: DownloadTarget?
+  /// Digests of the whole file; `nil` if its bytes did not all arrive here in order.
+  private(set) var digests: [DigestAlgorithm: String]?
+  private(set) var isAppending = false
+  /// Whether all bytes that had to equal those on disk have arrived and do.
+  var isCompared: Bool { overlapLeft == 0 }
+  /// Whether the body ended before the last byte that the head announced.
+  var isShort: Bool { !isCompared || end.map { offset < $0 } ?? false }
+
+  let shared: Mutex<Shared>
+
+  private let plan: DownloadPlan
+  private let directory: Directory?
+  private let question: RangeQuestion
+  private let isDecoding: Bool
+  private let stored: ResumeData?
+  private let check: @Sendable (ResponseHead) throws(TransferError) -> Void
+  private let signal: @Sendable (Bool) -> Void
+  private let progressed: @Sendable (Int64, Int64?) -> Void
+
+  private var part: PartialFile?
+  private var offset: Int64 = 0
+  private var digester: Digester?
+  private var overlapLeft: Int64 = 0
+  /// The offset after the last byte that the head announced; for a part it may be before the end of the file.
+  private var end: Int64?
+  private var needsRecord = false
+  private var writtenAtSignal: Int64 = 0
+  private var signalledAt = ContinuousClock.now
+
+  /// Bytes that may arrive before the record that makes them resumable is durable.
+  static let unrecordedLimit: Int64 = 1 << 20
+  /// A checkpoint is due after this much, or after `checkpointInterval`.
+  static let checkpointBytes: Int64 = 64 << 20
+  static let checkpointInterval = Duration.seconds(2)
+
+  /// - Parameters:
+  ///   - part: the part file that the question refers to.
+  ///   - check: the user's validations of a head that brings the file.
+  ///   - signal: asks for a checkpoint; `true` if the transfer waits for it.
+  ///   - progressed: bytes in the file, and the total if known; called on the loop's thread.
+  init(
+    plan: DownloadPlan, directory: Directory?, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
+    part: PartialFile?, check: @escaping @Sendable (ResponseHead) throws(TransferError) -> Void = { _ in },
+    signal: @escaping @Sendable (Bool) -> Void,
+    progressed: @escaping @Sendable (Int64, Int64?) -> Void
+  ) {
+    self.plan = plan
+    self.directory = directory
+    self.question = question
+    self.isDecoding = isDecoding
+    self.stored = stored
+    self.part = part
+    self.check = check
+    self.signal = signal
+    self.progressed = progressed
+    shared = Mutex(Shared(resumeData: stored, part: part, written: question.bytesOnDisk, isRecorded: stored != nil))
+  }
+
+  // MARK: Head
+
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
+    self.head = head
+    if head.isRedirect {
+      ending = .redirect(head)
+      return .dropBody
+    }
+    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
+    let decision = ResumeDecision(
+      head: head, question: question, stored: stored?.validators, storedTotal: stored?.totalBytes,
+      retryAfter: retryAfter)
+    switch decision {
+    case .append(let overlap, let total):
+      return try beginAppending(head, overlap: overlap, total: total)
+    case .startOver(let total):
+      return try beginOver(head, total: total)
+    case .alreadyComplete:
+      ending = .alreadyComplete(head)
+      return .dropBody
+    case .nextStrategy(let reason):
+      ending = .nextStrategy(reason: reason)
+      return .stop
+    case .fail(.response(.unacceptableStatus(let status, let delay))):
+      refusal = .response(.unacceptableStatus(status, retryAfter: delay))
+      return .dropBody
+    case .fail(let error):
+      throw error
+    }
+  }
+
+  /// A status or a validation that ends the attempt, after the rest of a short body was read.
+  private(set) var refusal: TransferError?
+
+  /// - Parameter head: `nil` for protocols without one.
+  private func beginAppending(
+    _ head: ResponseHead?, overlap: Int64, total: Int64?
+  ) throws(TransferError) -> HeadVerdict {
+    guard let part, let stored else { throw .response(.unrequestedPartialContent) }
+    if let head, !isAccepted(head) { return .dropBody }
+    if plan.chooser != nil { target = try plan.target(for: head, in: nil) }
+    offset = question.start
+    overlapLeft = overlap
+    self.total = total
+    end = total
+    if let field = head?.headers[.contentRange], case .part(_, let last, _)? = ContentRange(field) {
+      end = try (CheckedNumber(last) + 1).orThrow(TransferError.response(.malformed("Content-Range: \(field)")))
+    }
+    isAppending = true
+    try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
+    var data = stored
+    data.refusals = 0
+    // The file was truncated to its valid bytes: from now on this boot's page cache has them all.
+    data.bootID = BootID.current
+    data.totalBytes = total
+    shared.withLock { $0.resumeData = data }
+    ending = .body
+    progressed(question.bytesOnDisk, total)
+    return .takeBody
+  }
+
+  private func beginOver(_ head: ResponseHead, total: Int64?) throws(TransferError) -> HeadVerdict {
+    if let coding = head.contentCoding, !isDecoding, let decode = plan.mustDecode(coding, head) {
+      ending = .encoded(decode: decode)
+      return .stop
+    }
+    guard isAccepted(head) else { return .dropBody }
+    let declared = DeclaredDigests.of(head)
+    // A Range cannot be requested of an encoded body.
+    let isResumable = head.contentCoding == nil
+    return try beginFile(
+      head, isResumable ? Validators(of: head) : Validators(), declared, isResumable: isResumable, total: total)
+  }
+
+  /// Creates a new part file and its resume data.
+  private func beginFile(
+    _ head: ResponseHead?, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool, total: Int64?
+  ) throws(TransferError) -> HeadVerdict {
+    let target = try plan.target(for: head, in: directory)
+    self.target = target
+    try checkSpace(for: total, onDisk: 0, in: target.directory)
+    let part = try PartialFile.create(in: target.directory, name: plan.partialName)
+    self.part = part
+    self.total = total
+    end = total
+    offset = 0
+    let algorithms = Set((plan.expectedDigests + declared).map(\.algorithm))
+    if !algorithms.isEmpty { digester = Digester(algorithms) }
+    var data = plan.resumeData(of: part, for: target, validators, declared, total: total)
+    data.refusals = question.isRanged ? (stored?.refusals ?? 0) + 1 : stored?.refusals ?? 0
+    shared.withLock { $0 = Shared(resumeData: isResumable ? data : nil, part: part) }
+    needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
+    if needsRecord { signal(false) }
+    ending = .body
+    progressed(0, total)
+    return .takeBody
+  }
+
+  /// A response that the user refuses is not written and does not replace stored bytes.
+  private func isAccepted(_ head: ResponseHead) -> Bool {
+    do throws(TransferError) {
+      try check(head)
+      return true
+    } catch {
+      refusal = error
+      return false
+    }
+  }
+
+  private func checkSpace(for total: Int64?, onDisk: Int64, in directory: Directory) throws(TransferError) {
+    guard let total else { return }
+    let missing = try (CheckedNumber(total) - onDisk).orThrow(TransferError.response(.malformed("the length \(total)")))
+    guard missing > Self.unrecordedLimit, let free = directory.freeBytes, free < missing else { return }
+    throw .file(.diskFull("\(directory.path) has \(free) bytes free, \(missing) are needed"))
+  }
+
+  // MARK: Facts, where the protocol has no head
+
+  func receive(_ facts: RemoteFileFacts) throws(TransferError) -> HeadVerdict {
+    if let size = facts.size, size < 0 {
+      throw .response(.malformed("the server says that the file has \(size) bytes"))
+    }
+    switch ResumeDecision(facts: facts, question: question, stored: stored) {
+    case .append(let overlap, let total):
+      return try beginAppending(nil, overlap: overlap, total: total)
+    case .startOver(let total):
+      return try beginFile(nil, Validators(of: facts), [], isResumable: facts.isResumable, total: total)
+    case .nextStrategy(let reason):
+      ending = .nextStrategy(reason: reason)
+      return .stop
+    case .fail(let error): throw error
+    case .alreadyComplete: return .stop
+    }
+  }
+
+  // MARK: Body
+
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    guard let part else { return .stop }
+    let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
+    if needsRecord, afterwards > Self.unrecordedLimit {
+      guard shared.withLock({ $0.isRecorded }) else {
+        signal(true)
+        return .pause
+      }
+      needsRecord = false
+    }
+    received = received.saturatingSum(Int64(bytes.count))
+    var fresh = bytes
+    if overlapLeft > 0 {
+      let count = Int(min(overlapLeft, Int64(bytes.count)))
+      guard try matchesDisk(.init(rebasing: bytes[..<count]), part) else {
+        ending = .differs(reason: "the bytes fetched again differ from those on the disk")
+        return .stop
+      }
+      overlapLeft -= Int64(count)  // checked: count is at most overlapLeft
+      offset += Int64(count)  // checked: at most `afterwards`
+      fresh = .init(rebasing: bytes[count...])
+      if fresh.isEmpty { return .taken }
+    }
+    if let end, afterwards > end {
+      throw .response(.malformed("more bytes arrived than were announced"))
+    }
+    try part.write(fresh, at: offset)
+    digester?.update(fresh)
+    offset = afterwards
+    didWrite(part)
+    return .taken
+  }
+
+  private func matchesDisk(_ bytes: UnsafeRawBufferPointer, _ part: PartialFile) throws(TransferError) -> Bool {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    defer { copy.deallocate() }
+    try part.read(into: copy, at: offset)
+    return bytes.elementsEqual(UnsafeRawBufferPointer(copy))
+  }
+
+  private static let tooLong = TransferError.response(.malformed("the body is longer than the largest file"))
+
+  private func didWrite(_ part: PartialFile) {
+    let offset = offset
+    shared.withLock { $0.written = offset }
+    progressed(offset, total)
+    guard plan.journal != nil, !needsRecord else { return }
+    let unsignalled = offset - writtenAtSignal  // checked: 0 ≤ writtenAtSignal ≤ offset
+    if unsignalled >= Self.checkpointBytes
+      || unsignalled >= Self.unrecordedLimit / 4
+        && signalledAt.duration(to: .now) >= Self.checkpointInterval
+    {
+      writtenAtSignal = offset
+      signalledAt = .now
+      signal(false)
+    }
+  }
+
+  /// Called once, after the transfer.
+  func close() {
+    digests = digester?.finalize()
+    digester = nil
+  }
+}

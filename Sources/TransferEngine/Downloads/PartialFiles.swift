@@ -1,0 +1,58 @@
+import Glibc
+import WireValues
+
+/// Operations on part files that no request is using.
+public enum PartialFiles {
+  /// Removes a part file, and what an interrupted creation may have left. A missing file is no error.
+  /// - Parameter rules: nothing is removed from a directory that they refuse.
+  public static func remove(_ name: String, in directory: String, rules: PathRules = .none) {
+    guard let directory = try? Directory.open(directory, rules: rules) else { return }
+    directory.remove(name)
+    directory.remove(name + ".new")
+  }
+
+  /// Identifies the file at a path; `nil` for none, and for anything but a regular file. Does not follow a symbolic
+  /// link at its end.
+  /// - Parameter rules: a file in a directory that they refuse counts as none.
+  public static func identity(ofFileAt path: String, rules: PathRules = .none) -> FileIdentity? {
+    guard let directory = try? Directory.open(path.parentPath, rules: rules) else { return nil }
+    return directory.regularFile(String(path.baseName))?.identity
+  }
+
+  /// The bytes from which a download with this resume data would continue now; `nil` if its part file is missing or
+  /// another file.
+  public static func usableBytes(_ data: ResumeData, rules: PathRules = .none) -> Int64? {
+    guard let directory = try? Directory.open(data.partialFile.directory, rules: rules),
+      let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
+    else { return nil }
+    return data.usableBytes(ofFileWith: part.size)
+  }
+
+  /// Resume data for a verified file that already has its final name, which may not be durable: a download with it only
+  /// makes the name durable. `nil` if there is no regular file at the path.
+  /// - Parameters:
+  ///   - path: the file's absolute path.
+  ///   - name: the part file's name.
+  ///   - url: the URL of the download.
+  ///   - rules: a file in a directory that they refuse counts as none.
+  public static func resumeData(
+    ofNamedFile path: String, partialName name: String, url: String, rules: PathRules = .none
+  ) -> ResumeData? {
+    guard let destination = try? DownloadDestination(path: path),
+      let directory = try? Directory.open(destination.directory, rules: rules),
+      let (identity, size) = directory.regularFile(destination.name)
+    else { return nil }
+    var data = ResumeData(
+      url: url, validators: Validators(), totalBytes: size,
+      partialFile: .init(
+        directory: destination.directory, name: name, identity: identity, finalName: destination.name),
+      checkpointBytes: size, bootID: BootID.current)
+    data.isVerified = true
+    return data
+  }
+
+  /// Makes the names in a directory durable. Blocks.
+  public static func synchronizeDirectory(_ path: String, rules: PathRules = .none) throws(TransferError) {
+    try Directory.open(path, rules: rules).synchronize()
+  }
+}

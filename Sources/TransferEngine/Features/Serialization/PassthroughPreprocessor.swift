@@ -1,0 +1,11 @@
+public import FoundationEssentials
+import HTTPTypes
+
+/// Changes nothing.
+public struct PassthroughPreprocessor: DataPreprocessor {
+  /// Changes nothing.
+  public init() {}
+
+  /// Returns the bytes unchanged.
+  public func preprocess(_ data: Data) throws -> Data { data }
+}

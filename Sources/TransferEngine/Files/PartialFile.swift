@@ -1,0 +1,192 @@
+import CLinux
+import Glibc
+import Synchronization
+import WireValues
+
+/// The file that a download fills: beside its destination, with its own name until it is complete.
+///
+/// It is opened beneath a directory descriptor, never through a symbolic link, so that nothing in the directory can
+/// lead elsewhere. Values are immutable, and every call is a system call with an explicit offset: it may be used from
+/// any thread, but only the transfer loop writes.
+final class PartialFile: Sendable {
+  let directory: Directory
+  let name: String
+  let identity: FileIdentity
+  private let descriptor: Int32
+  /// A sync failed: its data counts as lost.
+  private let hasLostData = Atomic(false)
+
+  private init(directory: Directory, name: String, identity: FileIdentity, descriptor: Int32) {
+    self.directory = directory
+    self.name = name
+    self.identity = identity
+    self.descriptor = descriptor
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  /// Creates a new, empty file, mode 0600. An old file with this name is removed after the new one exists, so that
+  /// their identities differ.
+  static func create(in directory: Directory, name: String) throws(TransferError) -> PartialFile {
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = linux_openat(directory.descriptor, name, flags, 0o600)
+    if descriptor >= 0 {
+      return PartialFile(directory: directory, name: name, identity: identity(of: descriptor), descriptor: descriptor)
+    }
+    guard errno == EEXIST else { throw directory.failure("create a file in", errno) }
+    return try replace(name, in: directory, flags)
+  }
+
+  /// The old file is removed after the new one exists: its inode is not reused at once.
+  private static func replace(_ name: String, in directory: Directory, _ flags: Int32) throws(TransferError)
+    -> PartialFile
+  {
+    let temporary = name + ".new"
+    unlinkat(directory.descriptor, temporary, 0)
+    let descriptor = linux_openat(directory.descriptor, temporary, flags, 0o600)
+    guard descriptor >= 0 else { throw directory.failure("create a file in", errno) }
+    guard renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
+      let code = errno
+      Glibc.close(descriptor)
+      unlinkat(directory.descriptor, temporary, 0)
+      throw directory.failure("create a file in", code)
+    }
+    return PartialFile(
+      directory: directory, name: name, identity: identity(of: descriptor), descriptor: descriptor)
+  }
+
+  /// Opens the existing file, if it is a regular file of this user and the expected one. Never waits for a FIFO.
+  static func open(in directory: Directory, name: String, expecting identity: FileIdentity) -> PartialFile? {
+    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let descriptor = linux_openat(directory.descriptor, name, flags, 0)
+    guard descriptor >= 0 else { return nil }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+      Self.identity(of: descriptor) == identity
+    else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    return PartialFile(directory: directory, name: name, identity: identity, descriptor: descriptor)
+  }
+
+  static func identity(of descriptor: Int32) -> FileIdentity {
+    var identity = linux_identity()
+    linux_identify(descriptor, &identity)
+    return FileIdentity(device: identity.device, inode: identity.inode, birth: identity.birth)
+  }
+
+  var path: String { directory.path + "/" + name }
+
+  /// The file's current size.
+  var size: Int64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
+  /// Writes all bytes, in as many calls as needed.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
+    var done = 0
+    while done < bytes.count {
+      // checked: pwrite(2) and pread(2) refuse what would pass the largest file
+      let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw .file(.system("cannot write to \(path)", errno: errno))
+      }
+      done += count
+    }
+  }
+
+  /// Reads exactly this many bytes.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(TransferError) {
+    var done = 0
+    while done < buffer.count {
+      // checked: pwrite(2) and pread(2) refuse what would pass the largest file
+      let count = pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw .file(.system("cannot read \(path)", errno: count < 0 ? errno : EIO)) }
+      done += count
+    }
+  }
+
+  func truncate(to length: Int64) throws(TransferError) {
+    guard ftruncate(descriptor, off_t(length)) == 0 else {
+      throw .file(.system("cannot truncate \(path)", errno: errno))
+    }
+  }
+
+  /// Syncs bytes and length to disk. Blocks; not for the transfer loop. After an error the data counts as lost: the
+  /// kernel may have dropped the pages, and a second call would report success (fsync(2)). So every later call fails
+  /// too.
+  func synchronize() throws(TransferError) {
+    try checkData()
+    if fdatasync(descriptor) != 0 { throw loseData(errno) }
+  }
+
+  /// - Throws: if an earlier sync failed.
+  func checkData() throws(TransferError) {
+    guard hasLostData.load(ordering: .acquiring) else { return }
+    throw .file(.io("cannot sync \(path) to disk: an earlier sync failed", errno: EIO))
+  }
+
+  /// Counts the file's data as lost after a failed sync.
+  /// - Returns: the error that describes it.
+  func loseData(_ code: Int32) -> TransferError {
+    hasLostData.store(true, ordering: .releasing)
+    return .file(.system("cannot sync \(path) to disk", errno: code))
+  }
+
+  /// The digests of the whole file. Blocks.
+  func digests(_ algorithms: Set<DigestAlgorithm>) throws(TransferError) -> [DigestAlgorithm: String] {
+    var digester = Digester(algorithms)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    let size = size
+    while offset < size {
+      // checked: offset < size
+      let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(buffer.count), size - offset))])
+      try read(into: piece, at: offset)
+      digester.update(UnsafeRawBufferPointer(piece))
+      offset += Int64(piece.count)  // checked: at most size
+    }
+    return digester.finalize()
+  }
+
+  /// Gives the file its final name. An existing file stays complete until then; without `replacing` it stays and this
+  /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`.
+  /// - Parameter target: another directory on the same file system; `nil` for the part file's own.
+  func rename(to finalName: String, in target: Directory? = nil, replacing: Bool) throws(TransferError) {
+    let target = target ?? directory
+    // The mode is 0600 while partial; then the user's default, or the mode of the replaced file.
+    var mode = FileMode.ordinary
+    var status = stat()
+    if replacing, fstatat(target.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+      guard status.st_mode & S_IFMT != S_IFDIR else {
+        throw .file(.destinationExists(target.path + "/" + finalName + " (a directory)"))
+      }
+      if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
+    }
+    fchmod(descriptor, mode)
+    let code =
+      replacing
+      ? renameat(directory.descriptor, name, target.descriptor, finalName)
+      : renameWithoutReplacing(to: finalName, in: target)
+    guard code == 0 else {
+      if errno == EEXIST || errno == EISDIR || errno == ENOTEMPTY {
+        throw .file(.destinationExists(target.path + "/" + finalName))
+      }
+      throw .file(.system("cannot rename \(path) to \(finalName)", errno: errno))
+    }
+  }
+
+  /// If the file system has no RENAME_NOREPLACE (EINVAL: NFS, FUSE), a hard link does the same: it never replaces.
+  private func renameWithoutReplacing(to finalName: String, in target: Directory) -> Int32 {
+    let code = linux_rename_no_replace(directory.descriptor, name, target.descriptor, finalName)
+    guard code != 0, errno == EINVAL || errno == ENOSYS else { return code }
+    guard linkat(directory.descriptor, name, target.descriptor, finalName, 0) == 0 else { return -1 }
+    unlinkat(directory.descriptor, name, 0)
+    return 0
+  }
+}

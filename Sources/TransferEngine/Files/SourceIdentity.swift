@@ -1,0 +1,24 @@
+import Glibc
+public import WireValues
+
+/// Which version of a file it is: any change of the file changes it.
+public typealias SourceIdentity = WireValues.SourceIdentity
+
+extension SourceIdentity {
+  /// A file's owner may set any time (utimensat(2)). Times beyond the year 2262 wrap around, which does no harm: they are only
+  /// compared.
+  init(_ status: stat) {
+    self.init(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+  }
+
+  /// The version of the file at this path.
+  /// - Throws: `.source(.missing)`, `.source(.notRegular)`, `.file` if it cannot be examined.
+  public init(path: String) throws(TransferError) {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw OpenSource.failure(path, errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .source(.notRegular(path)) }
+    self.init(status)
+  }
+}

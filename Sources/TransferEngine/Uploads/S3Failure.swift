@@ -1,0 +1,52 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+
+/// A failure that S3 reported: an `<Error>` document, with any status.
+struct S3Failure: Sendable, Equatable {
+  var code: String
+  var message: String
+  private var named: String?
+
+  init(_ answer: UploadResponse) {
+    let element = XMLElement(answer.data).flatMap { $0.name == "Error" ? $0 : nil }
+    code = element?["Code"]?.text ?? ""
+    message = element?["Message"]?.text ?? ""
+    named = element?["Region"]?.text
+  }
+
+  /// `nil` if the document is not an error.
+  init?(_ element: XMLElement) {
+    guard element.name == "Error" else { return nil }
+    code = element["Code"]?.text ?? ""
+    message = element["Message"]?.text ?? ""
+  }
+
+  /// The bucket's region, if the request was sent to a wrong one.
+  func region(_ head: ResponseHead) -> String? {
+    guard [301, 307, 400].contains(head.status) else { return nil }
+    // The region becomes part of the host's name.
+    guard let region = head.field("x-amz-bucket-region") ?? named, !region.isEmpty, region.utf8.count <= 64,
+      region.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+    else { return nil }
+    return region
+  }
+
+  private static let transientCodes: Set<String> = [
+    "InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling",
+    "ThrottlingException", "RequestLimitExceeded", "BadDigest", "XAmzContentSHA256Mismatch",
+  ]
+
+  func transferError(_ head: ResponseHead?) -> TransferError {
+    if code == "NoSuchUpload" { return .upload(.gone) }
+    let refusal = head.map(\.refusal)
+    guard !code.isEmpty else { return refusal ?? .response(.malformed("the response is not XML")) }
+    let passes = refusal?.isTransient == true
+    let isTransient = passes || Self.transientCodes.contains(code)
+    return .upload(
+      .refused(
+        code: RemoteErrors.printable(code), message: RemoteErrors.printable(message),
+        // A `RequestTimeout` has the status 400, but is transient.
+        status: isTransient && !passes ? nil : head?.status, retryAfter: refusal?.retryAfter, isTransient: isTransient))
+  }
+}

@@ -1,0 +1,224 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// Sends the requests of one upload, one or several at a time, and sums up their costs.
+final class UploadClient: Sendable {
+  let session: Session
+  let record: RequestRecord
+  private let pause: @Sendable () async -> Void
+  private let state = Mutex(State())
+
+  private struct State {
+    var running: Set<TransferID> = []
+    var isInterrupted = false
+    var head: ResponseHead?
+    var origin: String?
+    var bytesSent: Int64 = 0
+  }
+
+  /// Bytes of a response's body that are kept; no more are read.
+  static let responseLimit = 4 << 20
+
+  /// - Parameter pause: waits while the request is suspended.
+  init(_ record: RequestRecord, pause: @escaping @Sendable () async -> Void = {}) {
+    session = record.session
+    self.record = record
+    self.pause = pause
+  }
+
+  var metrics: [TransferMetrics] { record.metrics }
+  /// Body bytes that were sent, including those that were sent again.
+  var bytesSent: Int64 { state.withLock { $0.bytesSent } }
+  /// The head of the last response.
+  var head: ResponseHead? { state.withLock { $0.head } }
+  var respondingOrigin: String? { state.withLock { $0.origin } }
+
+  /// Stops the running transfers, for `suspend()`.
+  func interrupt() {
+    let running = state.withLock { state in
+      state.isInterrupted = true
+      return state.running
+    }
+    let loop = session.loop
+    for id in running {
+      id.cancel()
+      Task { await loop.cancel(id) }
+    }
+  }
+
+  /// Allows requests again after `interrupt()`.
+  func allow() { state.withLock { $0.isInterrupted = false } }
+
+  /// How a request is sent.
+  struct SendOptions: Sendable {
+    /// libcurl must not repeat it on another connection.
+    var isOnce = false
+    /// Follow 307 and 308; a signed request would need another signature and does not follow them.
+    var followsRedirects = true
+    /// Called on the transfer loop's thread for every 1xx response.
+    var interim: (@Sendable (ResponseHead) -> Void)?
+    var maximumInterims = 200
+    /// Called before the transfer begins, so that the transfer can be unpaused.
+    var willStart: (@Sendable (TransferID) -> Void)?
+  }
+
+  /// Sends a request. Follows 307 and 308 (RFC 9110 §15.4.8), the only redirects that keep the method and the body.
+  /// - Throws: `.cancelled`, `.redirect`.
+  func send(
+    _ request: TransferRequest, _ body: UploadBody? = nil, _ options: SendOptions = SendOptions()
+  ) async throws(TransferError) -> UploadResponse {
+    var request = request
+    request.body = nil
+    var hops = 0
+    while true {
+      await pause()
+      let answer = try await transfer(request, body, options)
+      guard options.followsRedirects, answer.failure == nil, let head = answer.head, head.isRedirect else {
+        return answer
+      }
+      guard head.status == 307 || head.status == 308 || request.method == .head || request.method == .get else {
+        throw .redirect(
+          .refused(
+            to: head.headers[.location].flatMap { try? request.url.resolving($0).origin } ?? "another place",
+            reason: "a \(head.status) says nothing of sending the file there"))
+      }
+      guard
+        let next = try await session.redirected(
+          request, head, hops: hops, id: record.id, handler: session.redirectHandler)
+      else { return answer }
+      request = next
+      hops += 1
+    }
+  }
+
+  private func transfer(
+    _ request: TransferRequest, _ body: UploadBody?, _ options: SendOptions
+  ) async throws(TransferError) -> UploadResponse {
+    let transferID = TransferID()
+    let isInterrupted = state.withLock { state in
+      if !state.isInterrupted { state.running.insert(transferID) }
+      state.origin = request.url.origin
+      return state.isInterrupted
+    }
+    guard !isInterrupted else { throw .cancelled }
+    options.willStart?(transferID)
+    record.willSend(request)
+    var wire = session.wireRequest(request)
+    wire.didReceiveHead = { [record] in record.didReceive($0) }
+    wire.upload = body
+    wire.needsFreshConnection = options.isOnce
+    wire.maximumInterimResponses = options.maximumInterims
+    let receiver = UploadReceiver(interim: options.interim, meter: body?.meter)
+    let outcome = await session.loop.perform(wire, id: transferID, receiver: receiver)
+    state.withLock { _ = $0.running.remove(transferID) }
+    record.didEnd(outcome)
+    switch outcome {
+    case .cancelled: throw .cancelled
+    case .failed(let error, let head, let metrics):
+      return answer(receiver, head, metrics, body, error)
+    case .finished(let head, let metrics):
+      return answer(receiver, head, metrics, body, nil)
+    }
+  }
+
+  /// Runs another kind of transfer under an identifier that `interrupt()` can stop.
+  func track<Value: Sendable>(
+    _ work: (TransferID) async throws(TransferError) -> Value
+  ) async throws(TransferError) -> Value {
+    await pause()
+    let transferID = TransferID()
+    let isInterrupted = state.withLock { state in
+      if !state.isInterrupted { state.running.insert(transferID) }
+      return state.isInterrupted
+    }
+    guard !isInterrupted else { throw .cancelled }
+    defer { state.withLock { _ = $0.running.remove(transferID) } }
+    return try await work(transferID)
+  }
+
+  /// Records the end of such a transfer.
+  func add(_ metrics: TransferMetrics, origin: String) {
+    record.didEnd(.finished(head: nil, metrics: metrics))
+    state.withLock { state in
+      state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
+      state.origin = origin
+    }
+  }
+
+  private func answer(
+    _ receiver: UploadReceiver, _ head: ResponseHead?, _ metrics: TransferMetrics, _ body: UploadBody?,
+    _ failure: TransferError?
+  ) -> UploadResponse {
+    state.withLock { state in
+      state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
+      state.head = head ?? state.head
+    }
+    var answer = UploadResponse(
+      head: head, data: receiver.data, sent: min(metrics.bytesSent, receiver.takenBefore ?? .max),
+      size: body?.size ?? 0,
+      failure: failure)
+    // A status counts, even if the connection broke while the body (RFC 9110 §15.5.14) or the rest of the response was
+    // being sent.
+    if let head, failure.map(\.isConnectionTrouble) ?? false,
+      head.status >= 400 || (200..<300).contains(head.status) && answer.isBodySent
+    {
+      answer.failure = nil
+    }
+    return answer
+  }
+}
+
+extension TransferError {
+  /// The connection ended early; this side did nothing wrong.
+  fileprivate var isConnectionTrouble: Bool {
+    switch self {
+    case .connection(.broken), .response(.truncated), .connection(.stalled): true
+    default: false
+    }
+  }
+}
+
+/// Collects a response's body.
+///
+/// `@unchecked Sendable`: used on the transfer loop's thread while the transfer runs and read afterwards; the loop's
+/// continuation separates the two.
+private final class UploadReceiver: TransferReceiver, @unchecked Sendable {
+  private(set) var data = Data()
+  /// Bytes of the request's body that libcurl had taken when the last piece of the response arrived.
+  private(set) var takenBefore: Int64?
+  private let interim: (@Sendable (ResponseHead) -> Void)?
+  private let meter: UploadMeter?
+
+  init(interim: (@Sendable (ResponseHead) -> Void)?, meter: UploadMeter?) {
+    self.interim = interim
+    self.meter = meter
+  }
+
+  func receive(interim head: ResponseHead) { interim?(head) }
+
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
+    data.removeAll()
+    takenBefore = meter?.taken
+    return .takeBody
+  }
+
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    guard data.count + bytes.count <= UploadClient.responseLimit else {
+      return .stop
+    }
+    data.append(contentsOf: bytes)
+    takenBefore = meter?.taken
+    return .taken
+  }
+}
+
+extension TransferError {
+  /// No connection was made, so no request was sent.
+  var cameBeforeTheRequest: Bool {
+    if case .connection(.tls) = self { return true }
+    if case .connection(.proxy) = self { return true }
+    return isConnectionFailure
+  }
+}

@@ -1,0 +1,65 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// The response to one request of an upload. A failure is a value here: what was sent before it matters.
+struct UploadResponse: Sendable {
+  var head: ResponseHead?
+  /// The response's body, up to a limit.
+  var data = Data()
+  /// Body bytes that were sent before the response's last byte arrived: what a server reads afterwards may be
+  /// discarded.
+  var sent: Int64 = 0
+  /// The size of the request's body in bytes.
+  var size: Int64 = 0
+  var failure: TransferError?
+
+  var isBodySent: Bool { sent >= size }
+
+  /// The head of a complete response.
+  func get() throws(TransferError) -> ResponseHead {
+    if let failure { throw failure }
+    guard let head else { throw .connection(.broken("no response")) }
+    return head
+  }
+
+  /// The head of a successful response.
+  func success() throws(TransferError) -> ResponseHead {
+    let head = try get()
+    guard (200..<300).contains(head.status) else { throw head.refusal }
+    return head
+  }
+}
+
+extension UploadResponse {
+  /// Whether the whole body was sent and no response arrived.
+  var isOutcomeUnknown: Bool {
+    guard let failure, head == nil else { return false }
+    return isBodySent && !failure.cameBeforeTheRequest
+  }
+}
+
+extension ResponseHead {
+  /// The status as an error.
+  var refusal: TransferError {
+    let delay = headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
+    return .response(.unacceptableStatus(status, retryAfter: delay))
+  }
+
+  /// A field by its name, for names that HTTPTypes does not define.
+  func field(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
+
+  /// A field that is a count of bytes: digits that fit into 63 bits; otherwise `nil`.
+  func count(_ name: String) -> Int64? {
+    field(name).flatMap { CheckedNumber(digits: $0.trimmingBlanks()).value }
+  }
+}
+
+extension HTTPFields {
+  /// Sets a field by a name that is a valid token.
+  mutating func set(_ name: String, _ value: String?) {
+    guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
+    self[name] = value
+  }
+}

@@ -1,0 +1,47 @@
+/// ASCII delimiters in text, found by bytes as servers find them.
+///
+/// Swift compares `Character`s, and a `?` followed by a combining mark is another `Character` than a `?`. Code that looks for
+/// delimiters with `firstIndex(of:)` or `split` misses such a `?`. Everything that hides secrets or signs requests uses these
+/// members.
+extension StringProtocol where UTF8View: BidirectionalCollection {
+  /// The first of these ASCII characters.
+  @inlinable public func firstIndex(ofASCII characters: String) -> Index? {
+    utf8.firstIndex { characters.utf8.contains($0) }
+  }
+
+  /// The last of these ASCII characters.
+  @inlinable public func lastIndex(ofASCII characters: String) -> Index? {
+    utf8.lastIndex { characters.utf8.contains($0) }
+  }
+
+  /// What stands before the first of these ASCII characters; the whole text if there is none.
+  @inlinable public func prefix(upToASCII characters: String) -> SubSequence {
+    self[..<(firstIndex(ofASCII: characters) ?? endIndex)]
+  }
+
+  /// What follows an ASCII character at this position.
+  @inlinable public func suffix(after index: Index) -> SubSequence { self[utf8.index(after: index)...] }
+
+  /// Where this ASCII text stands first.
+  @inlinable public func firstRange(ofASCII text: String) -> Range<Index>? {
+    var rest = utf8[...]
+    while !rest.isEmpty {
+      if rest.starts(with: text.utf8) {
+        return rest.startIndex..<rest.index(rest.startIndex, offsetBy: text.utf8.count)  // checked: it stands there
+      }
+      rest = rest.dropFirst()
+    }
+    return nil
+  }
+
+  /// The pieces between these ASCII characters.
+  /// - Parameters:
+  ///   - maximum: the number of splits; the last piece holds the rest.
+  ///   - keepsEmpty: whether empty pieces are kept.
+  @inlinable public func split(
+    atASCII characters: String, maximum: Int = .max, keepsEmpty: Bool = false
+  ) -> [SubSequence] {
+    utf8.split(maxSplits: maximum, omittingEmptySubsequences: !keepsEmpty) { characters.utf8.contains($0) }
+      .map { self[$0.startIndex..<$0.endIndex] }  // checked: the bounds are those of a piece
+  }
+}

@@ -1,0 +1,19 @@
+/// Which version of a file it is: any change of the file changes one of these numbers.
+public struct SourceIdentity: Sendable, Hashable, Codable {
+  /// The device (`st_dev`).
+  public var device: UInt64
+  /// The inode (`st_ino`).
+  public var inode: UInt64
+  /// Bytes.
+  public var size: Int64
+  /// Nanoseconds since 1970.
+  public var modified: Int64
+
+  /// The four numbers that identify a version of a file.
+  public init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
+  }
+}

@@ -1,0 +1,11 @@
+import FoundationEssentials
+import Glibc
+import TransferAPI
+
+/// A file that cannot be uploaded. The other files are still added.
+struct FileFault: Error, CustomStringConvertible {
+  let status: ExitStatus
+  let description: String
+  /// Whether the file does not exist.
+  var isMissing = false
+}

@@ -1,0 +1,156 @@
+import FoundationEssentials
+import Glibc
+import TransferAPI
+
+/// The file behind `-i`, `--manifest` and `import`, which can be read more than once. A regular file is read where it is.
+/// Anything else, such as a pipe, is first copied to an unlinked temporary file.
+final class ListFile: Sendable {
+  /// The name for messages.
+  let name: String
+  private let descriptor: Int32
+  /// Where the list begins: standard input may have been read in part.
+  private let start: off_t
+  private let isCopy: Bool
+  private let version: Version
+
+  /// Which version of the file it is.
+  private struct Version: Equatable, Sendable {
+    var device: UInt64
+    var inode: UInt64
+    var bytes: Int64
+    var seconds: Int
+    var nanoseconds: Int
+
+    init?(_ descriptor: Int32) {
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+      (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+      bytes = Int64(status.st_size)
+      (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+    }
+  }
+
+  /// - Parameter path: `-` is standard input.
+  /// - Throws: `CommandFailure` that names the file.
+  init(_ path: String) throws {
+    name = path == "-" ? "standard input" : path
+    let opened = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+    guard opened >= 0 else { throw Self.failure(name, errno) }
+    var status = stat()
+    if fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+      close(opened)
+      throw Self.failure(name, EISDIR)
+    }
+    if let version = Version(opened) {
+      (descriptor, isCopy, self.version) = (opened, false, version)
+      start = max(0, lseek(opened, 0, SEEK_CUR))
+      return
+    }
+    defer { close(opened) }
+    let copy = try TemporaryFile.open()
+    do {
+      try Self.copy(opened, to: copy, name)
+      guard let version = Version(copy) else { throw Self.failure(name, errno) }
+      (descriptor, isCopy, self.version) = (copy, true, version)
+      start = 0
+    } catch {
+      close(copy)
+      throw error
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Reads from the beginning of the list.
+  func reader() -> Reader { Reader(self) }
+
+  /// - Throws: `CommandFailure` if the file is not the version that was opened.
+  func requireUnchanged() throws(CommandFailure) {
+    if Version(descriptor) != version { throw changed }
+  }
+
+  /// The error for a file that has other bytes when it is read again.
+  var changed: CommandFailure {
+    CommandFailure(.failed, "cannot add all of \(name): it changed while it was read; add the rest again")
+  }
+
+  /// Pieces of whole lines, in their order. The byte order mark of a text file is left out.
+  struct Reader: Sendable {
+    /// A line may have this many bytes; the daemon accepts no longer ones.
+    static let maximumLineBytes = 1 << 20
+    private static let pieceBytes = 1 << 16
+
+    private let file: ListFile
+    private var offset: off_t
+    /// The beginning of a line whose end was not read yet.
+    private var rest: [UInt8] = []
+    private var isAtEnd = false
+
+    fileprivate init(_ file: ListFile) {
+      self.file = file
+      offset = file.start
+    }
+
+    /// The next whole lines; `nil` at the end. A line longer than the maximum comes in several pieces.
+    /// - Parameter separator: what ends a line. With NUL there is no byte order mark.
+    /// - Throws: `CommandFailure` that names the file.
+    mutating func next(separator: UInt8 = UInt8(ascii: "\n")) throws -> ArraySlice<UInt8>? {
+      while !isAtEnd {
+        let isFirst = offset == file.start
+        let old = rest.count
+        try fill()
+        if isFirst, separator != 0, rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest.removeFirst(3) }
+        guard !isAtEnd else { break }
+        if let end = rest[min(old, rest.count)...].lastIndex(of: separator) ?? rest.lastIndex(of: separator) {
+          let piece = rest[...end]
+          rest = Array(rest[(end + 1)...])  // checked: an index of the array
+          return piece
+        }
+        guard rest.count <= Self.maximumLineBytes else { break }
+      }
+      guard !rest.isEmpty else { return nil }
+      defer { rest = [] }
+      return rest[...]
+    }
+
+    private mutating func fill() throws {
+      let old = rest.count
+      rest.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
+      while true {
+        let count = rest.withUnsafeMutableBytes { buffer in
+          pread(file.descriptor, buffer.baseAddress! + old, Self.pieceBytes, offset)
+        }
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { throw ListFile.failure(file.name, errno) }
+        rest.removeLast(Self.pieceBytes - count)  // checked: pread returns at most what it was asked for
+        offset += off_t(count)  // checked: a position in the file
+        isAtEnd = count == 0
+        return
+      }
+    }
+  }
+
+  private static func copy(_ input: Int32, to output: Int32, _ name: String) throws {
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(input, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw failure(name, errno) }
+      guard count > 0 else { return }
+      if let code = writeFully(Array(chunk[..<count]), to: output) {
+        throw CommandFailure(
+          .failed, "cannot copy \(name) to a temporary file: \(String(cString: strerror(code))); set TMPDIR")
+      }
+    }
+  }
+
+  private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
+    let status: ExitStatus =
+      switch code {
+      case EACCES, EPERM: .permission
+      case ENOENT, EISDIR, ENOTDIR: .usage
+      default: .failed
+      }
+    return CommandFailure(status, "cannot read \(name): \(String(cString: strerror(code)))")
+  }
+}

@@ -1,0 +1,44 @@
+import TransferAPI
+import WireValues
+
+/// What `wait` knows of many jobs: sums, and a limited number of the failures that were printed. No I/O.
+struct JobSums: Sendable {
+  private(set) var latest = WatchSums(counts: StateCounts())
+  /// Whether sums have arrived.
+  private(set) var hasBegun = false
+  private var announced: Set<JobID> = []
+  /// Jobs that were removed while they were awaited.
+  private var removed = 0
+
+  /// Failures that are printed when they happen. Later ones are printed at the end: they take no memory.
+  private static let maximumAnnounced = 10_000
+
+  mutating func read(_ sums: WatchSums) {
+    // Jobs that are added hide as many removed ones.
+    // checked: counts of rows
+    if hasBegun, sums.counts.total < latest.counts.total { removed += latest.counts.total - sums.counts.total }
+    latest = sums
+    hasBegun = true
+  }
+
+  /// - Parameters:
+  ///   - isOfAll: whether all jobs are awaited, so that a removed one is one of them.
+  ///   - isPrinted: whether the returned text will be printed. If not, the failure is printed at the end.
+  /// - Returns: what to print; `nil`: nothing now.
+  mutating func take(_ event: Event, isOfAll: Bool, isPrinted: Bool) -> String? {
+    guard event.kind != .removed else {
+      guard isOfAll else { return nil }
+      removed = removed.saturatingSum(1)
+      return "job \(event.job) was removed"
+    }
+    guard let state = event.to, state == .failed || state == .cancelled, isPrinted,
+      announced.count < Self.maximumAnnounced
+    else { return nil }
+    announced.insert(event.job)
+    return JobTracker.words(event.job, JobTracker.Entry(state: state, error: event.error))
+  }
+
+  func hasAnnounced(_ id: JobID) -> Bool { announced.contains(id) }
+
+  var hasFailed: Bool { latest.counts.failed > 0 || latest.counts.cancelled > 0 || removed > 0 }
+}

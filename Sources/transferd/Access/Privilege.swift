@@ -1,0 +1,38 @@
+/// What a user of the socket may name or reach that does not belong to every user. The table says who has what; it is the only place
+/// that does, and the checks ask ``Caller/has(_:)``.
+enum Privilege: Hashable, CaseIterable, Sendable {
+  /// Jobs, batches, events and spooled files of other users; the query's `owner`.
+  case jobsOfOthers
+  /// `daemon:stop` and `daemon:reload`.
+  case daemonControl
+  /// Paths outside the configured roots for members: ``PathPolicy``.
+  case anyPath
+  /// Addresses that are not public: ``NetworkRules``.
+  case anyAddress
+  /// `onSuccess` for files that belong to other users: ``FileOwnership``.
+  case filesOfOthers
+  /// A cloud profile of the daemon's user: ``PrivilegedCredentials``.
+  case profile
+  /// Cloud keys, SSH keys, the SSH agent and `netrc` of the daemon's user, used because a job brings no credentials:
+  /// ``PrivilegedCredentials``.
+  case serviceCredentials
+  /// `netrc` as a reference.
+  case netrcReference
+  /// `env:NAME` as a reference.
+  case environmentReference
+  /// `file:PATH` as a reference.
+  case fileReference
+  /// `exec:COMMAND` as a reference. The command would run with the rights of the daemon's user, not with root's.
+  case commandReference
+
+  /// Who has it. Members of the socket's group have none of them.
+  var holders: Set<Caller.Role> {
+    switch self {
+    case .jobsOfOthers, .daemonControl: [.owner, .root]
+    case .anyPath, .anyAddress, .filesOfOthers: [.owner, .root]
+    case .profile, .serviceCredentials: [.owner, .root]
+    case .netrcReference, .environmentReference, .fileReference: [.owner, .root]
+    case .commandReference: [.owner]
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import FoundationEssentials
+import HTTPTypes
+import Store
+import TransferAPI
+import TransferEngine
+
+/// The result of an attempt, a download or an upload.
+enum AttemptResponse: Sendable {
+  case download(FileResponse)
+  case upload(FileUploadResponse)
+
+  var error: TransferError? {
+    switch self {
+    case .download(let response): response.error
+    case .upload(let response): response.error
+    }
+  }
+
+  var head: ResponseHead? {
+    switch self {
+    case .download(let response): response.head
+    case .upload(let response): response.head
+    }
+  }
+
+  var respondingOrigin: String? {
+    switch self {
+    case .download(let response): response.respondingOrigin
+    case .upload(let response): response.respondingOrigin
+    }
+  }
+}

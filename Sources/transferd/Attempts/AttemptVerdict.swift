@@ -1,0 +1,147 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Decides the next state of a job when its attempt has ended. Pure.
+struct AttemptVerdict {
+  var settlement: Settlement
+  /// The part file is of no more use. It must be deleted before the settlement is stored.
+  var removesPartFile = false
+
+  /// The retry policy: at most 20 consecutive attempts without progress. The delay is 1 s at first and doubles up to 5
+  /// minutes, with full jitter.
+  static let policy = RetryPolicy(
+    retryLimit: 19, exponentialBackoffBase: 2, exponentialBackoffScale: 1, maximumDelay: .seconds(300))
+  /// Maximum delay in seconds before a retry on a full disk. It is short because nothing notifies the daemon of free space.
+  static let maximumDiskFullDelay = 30.0
+
+  init(
+    _ response: FileResponse, of record: JobRecord, stop: StopReason?, now: Date,
+    using generator: inout some RandomNumberGenerator
+  ) {
+    settlement = Settlement(
+      id: record.job.id, fence: record.fence, event: .complete, bytesDone: response.bytesOnDisk,
+      bytesTotal: response.totalBytes ?? record.job.bytesTotal)
+    settlement.attempt = AttemptEnd(response)
+    settlement.resumeData = response.resumeData.map { .set($0.encoded()) } ?? .clear
+    if response.resumeData == nil {
+      settlement.bytesDone = 0
+    } else if response.bytesOnDisk == 0 {
+      // The attempt ended before it examined the part file.
+      settlement.bytesDone = record.job.bytesDone
+    }
+    // Progress is a net gain of bytes that the next attempt can use. Fetching known bytes again from 0 is not progress.
+    let isProgress =
+      settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.job.bytesDone == 0)
+    settlement.resetAttempts = isProgress
+    guard let error = response.error else {
+      settlement.bytesDone = response.bytesOnDisk
+      settlement.resumeData = .clear
+      settlement.attempt.outcome = .completed
+      settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
+      return
+    }
+    settleUnsuccessful(error, stop, record, isProgress: isProgress, using: &generator)
+  }
+
+  /// Settles an attempt that did not succeed.
+  mutating func settleUnsuccessful(
+    _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool,
+    using generator: inout some RandomNumberGenerator
+  ) {
+    switch stop {
+    case .pause? where error.isCancelled:
+      settlement.event = .pause
+      settlement.resetAttempts = true
+      settlement.reason = "paused by request"
+      settlement.attempt.outcome = .paused
+    case .cancel? where error.isCancelled, .remove? where error.isCancelled:
+      settleCancelled()
+    case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
+      settlement.event = .requeue
+      settlement.resetAttempts = true
+      settlement.reason = stop == .restart ? "its settings changed" : "the daemon stopped"
+      settlement.attempt.outcome = .interrupted
+    default:
+      settleFailed(error, record, isProgress: isProgress, using: &generator)
+    }
+  }
+
+  private mutating func settleCancelled() {
+    settlement.event = .cancel
+    settlement.reason = "cancelled by request"
+    settlement.bytesDone = 0
+    settlement.resumeData = .clear
+    settlement.attempt.outcome = .cancelled
+    removesPartFile = true
+  }
+
+  private mutating func settleFailed(
+    _ error: TransferError, _ record: JobRecord, isProgress: Bool, using generator: inout some RandomNumberGenerator
+  ) {
+    let failure = JobFailure(error, of: record.job.kind)
+    settlement.failure = failure
+    settlement.attempt.outcome = .failed
+    settlement.attempt.error = failure
+    settlement.reason = failure.message
+    let failedAttempts = isProgress ? 1 : record.job.attempt
+    let isDiskFull = failure.code == .diskFull
+    guard failure.transient, isDiskFull || failedAttempts < record.job.maxAttempts else {
+      settlement.event = .fail
+      removesPartFile = isPartFileUseless(after: error)
+      return
+    }
+    settlement.event = .postpone
+    settlement.isUncounted = isDiskFull
+    settlement.retryDelay =
+      isDiskFull
+      ? Self.diskFullDelay(after: record, using: &generator)
+      : Self.policy.delay(forAttempt: failedAttempts, retryAfter: error.retryAfter, using: &generator)
+  }
+
+  /// The delay before the next attempt on a full disk: about double the last one, with jitter, so that many jobs do not
+  /// retry at once. These attempts are not counted, so the delay is computed from the last one.
+  private static func diskFullDelay(
+    after record: JobRecord, using generator: inout some RandomNumberGenerator
+  ) -> Duration {
+    let last = record.job.error?.code == .diskFull ? Double(record.retryDelayMilliseconds) / 1000 : 0
+    let longest = min(maximumDiskFullDelay, max(2, last * 3))  // checked: Doubles do not trap
+    // checked: longest is 2 or more, by the line above
+    return .seconds(Double.random(in: longest / 2...longest, using: &generator))
+  }
+
+  /// Whether no later attempt can use the part file, as after a wrong digest.
+  private func isPartFileUseless(after error: TransferError) -> Bool {
+    if case .verification = error { true } else { settlement.resumeData == .clear }
+  }
+}
+
+extension TransferError {
+  var isCancelled: Bool { if case .cancelled = self { true } else { false } }
+}
+
+extension AttemptEnd {
+  init(_ response: FileResponse) {
+    self.init()
+    resumedFrom = response.resumedFrom
+    bytesReceived = response.bytesReceived
+    httpStatus = response.head?.status
+    if let last = response.metrics.last { record(last) }
+  }
+
+  mutating func record(_ last: TransferMetrics) {
+    remoteAddress = last.remoteAddress
+    networkProtocol = last.networkProtocol
+    timings = Attempt.Timings(
+      nameLookup: last.nameLookup.seconds, connect: last.connect.seconds, tls: last.tls.seconds,
+      firstByte: last.firstByte.seconds, total: last.total.seconds, connectionReused: last.isConnectionReused)
+  }
+}
+
+extension Duration {
+  var seconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) / 1e18  // checked: Doubles do not trap
+  }
+}

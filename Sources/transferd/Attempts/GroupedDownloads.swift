@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Store
+import Synchronization
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// The daemon's one group of downloads: small files share their work, from the transfer to the row (see `DownloadGroup`).
+/// A download that does not stay small continues by itself, with a journal of its own.
+final class GroupedDownloads: DownloadGroupJournal {
+  /// More than the daemon ever runs at once: its own limits are `JobQueue`'s.
+  private static let maximumConnections = 100_000
+
+  private let session: Session
+  private let store: Store
+  private let state = Mutex(State())
+
+  private struct State {
+    var group: DownloadGroup?
+    var reports: AttemptReports?
+    /// The fences of the claims under which the downloads run.
+    var fences: [Int: Int64] = [:]
+  }
+
+  init(session: Session, store: Store) {
+    self.session = session
+    self.store = store
+  }
+
+  /// Starts downloads. The tag of each is its job's id.
+  /// - Parameters:
+  ///   - downloads: each with the fence of its job's claim.
+  ///   - reports: called for all downloads; those of the first call are used.
+  func start(_ downloads: [(GroupDownload, fence: Int64)], _ reports: AttemptReports) {
+    let group = state.withLock { state in
+      for (download, fence) in downloads { state.fences[download.tag] = fence }
+      if let group = state.group { return group }
+      let group = session.downloadGroup(maximumConnections: Self.maximumConnections, journal: self)
+      state.group = group
+      state.reports = reports
+      Task { await self.report(group, reports) }
+      return group
+    }
+    group.add(downloads.map(\.0))
+  }
+
+  /// Ends a download. It keeps its part file and its resume data.
+  func cancel(_ id: JobID) {
+    state.withLock(\.group)?.cancel(id.tag, producingResumeData: true)
+  }
+
+  func progress(of id: JobID) -> TransferProgress {
+    state.withLock(\.group)?.progress(id.tag) ?? TransferProgress()
+  }
+
+  private func report(_ group: DownloadGroup, _ reports: AttemptReports) async {
+    for await outcomes in group {
+      state.withLock { state in
+        for outcome in outcomes { state.fences[outcome.tag] = nil }
+      }
+      await reports.ended(outcomes.map { (JobID(Int64($0.tag)), .download($0.response)) })
+    }
+  }
+
+  // MARK: The group's journal
+
+  func willRename(_ files: [(tag: Int, data: ResumeData)]) async throws -> [Bool] {
+    let fences = state.withLock(\.fences)
+    // Small files get no resume data: fetching one again after a crash costs less than storing it for every file. A file
+    // without a fence has ended; no claim has the fence -1.
+    let checkpoints = files.map { tag, data in
+      Checkpoint(
+        id: JobID(Int64(tag)), fence: fences[tag] ?? -1, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes,
+        resumeData: nil, destination: nil, finishing: data.partialFile.identity.withoutBirth)
+    }
+    return try await store.checkpoint(checkpoints, at: Date())
+  }
+
+  func didFinishTransfer(_ tags: [Int]) async {
+    let (fences, reports) = state.withLock { ($0.fences, $0.reports) }
+    await reports?.transferred(tags.compactMap { tag in fences[tag].map { (JobID(Int64(tag)), fence: $0) } })
+  }
+}
+
+extension JobID {
+  /// The job's number in the group. Ids are 64 bits, as Swift's `Int` is on Linux.
+  var tag: Int { Int(rawValue) }  // checked: both have 64 bits
+}

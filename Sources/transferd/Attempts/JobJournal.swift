@@ -1,0 +1,41 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// Stores a download's checkpoints in the job's row, if the attempt's fence is still valid.
+struct JobJournal: DownloadJournal {
+  let store: Store
+  let id: JobID
+  let fence: Int64
+  /// Whether the response names the destination file.
+  let isUnnamed: Bool
+  /// Called when all bytes have arrived and another job can use the network slot.
+  let didFinishTransfer: @Sendable () async -> Void
+
+  private static let smallFile: Int64 = 1 << 20
+
+  func record(_ data: ResumeData) async throws {
+    try await save(data, encoded: data.encoded(), finishing: nil)
+  }
+
+  func willRename(_ data: ResumeData) async throws {
+    await didFinishTransfer()
+    // Small files get no resume data: fetching one again after a crash costs less than storing it for every file.
+    let isSmall = data.checkpointBytes <= Self.smallFile
+    try await save(
+      data, encoded: isSmall ? nil : data.encoded(), finishing: data.partialFile.identity.withoutBirth)
+  }
+
+  private func save(_ data: ResumeData, encoded: Data?, finishing: FileIdentity?) async throws {
+    let checkpoint = Checkpoint(
+      id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: encoded,
+      destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing)
+    guard try await store.checkpoint(checkpoint, at: Date()) else { throw LostClaim(id: id) }
+  }
+
+  private static func path(_ file: ResumeData.Location) -> String {
+    file.directory.appendingName(file.finalName)
+  }
+}

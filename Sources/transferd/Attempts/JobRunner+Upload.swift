@@ -1,0 +1,62 @@
+import FoundationEssentials
+import HTTPTypes
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+extension JobRunner {
+  /// Creates the upload request for one attempt without starting it.
+  func upload(for record: JobRecord, timeouts: Timeouts) throws(TransferError) -> FileUploadRequest {
+    session.upload(
+      try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
+      journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence),
+      interceptor: SecretAdapter(record.spec, secrets))
+  }
+
+  /// The engine's description of a stored upload.
+  func fileUpload(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> FileUpload {
+    var request = try transferRequest(spec, timeouts)
+    network.apply(to: &request, of: spec.owner)
+    let options = spec.options.upload
+    if let method = options.method { request.method = method == .put ? .put : .post }
+    var upload = FileUpload(
+      request: request, source: spec.source, protocol: Self.uploadProtocol(of: options, request.url))
+    upload.rules = sourceRules(spec)
+    upload.onChange = options.onChange == .restart ? .restart : .fail
+    upload.onlyIfAbsent = options.ifAbsent
+    upload.verifiesLength = options.verify
+    upload.collection = try options.collection.map { text throws(TransferError) in try RequestURL(text) }
+    return upload
+  }
+
+  /// The rules for where an upload's source may be.
+  func sourceRules(_ spec: JobSpec) -> PathRules {
+    guard spec.spool != nil else { return paths.rules(for: spec.owner, .read) }
+    return PathPolicy.spoolRules(spec.source.parentPath)
+  }
+
+  private static func uploadProtocol(of options: JobOptions.Upload, _ url: RequestURL) -> UploadProtocol {
+    let s3 = S3Options(endpoint: options.endpoint, region: options.region, profile: options.profile)
+    switch options.uploadProtocol {
+    case .auto: return url.scheme == "s3" ? .s3(s3) : .automatic
+    case .plain: return .plain
+    case .form: return .form(form(options.form))
+    case .tus: return .tus(TusOptions())
+    case .resumable: return .resumable
+    case .s3: return .s3(s3)
+    case .webdav: return .webDAV
+    }
+  }
+
+  private static func form(_ fields: [FormField]) -> FormOptions {
+    var options = FormOptions()
+    for field in fields {
+      switch field.value {
+      case .file: options.fileField = field.name
+      case .text(let text): options.fields.append(.init(name: field.name, value: text))
+      }
+    }
+    return options
+  }
+}

@@ -1,0 +1,175 @@
+import FoundationEssentials
+import HTTPTypes
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// Creates and starts the engine's requests for claimed jobs.
+struct JobRunner: Sendable {
+  let session: Session
+  let store: Store
+  let secrets: SecretResolver
+  let stateDirectory: String
+  var network = NetworkRules()
+  /// Which paths jobs may use, and which users' jobs may use the service's credentials.
+  let paths: PathPolicy
+  let groupedDownloads: GroupedDownloads
+  var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
+
+  /// Default timeouts for connecting and for progress, for jobs that do not set their own.
+  struct Timeouts: Equatable, Sendable {
+    var connect = Duration.seconds(30)
+    var stall = Duration.seconds(30)
+  }
+
+  /// Starts one attempt of each job.
+  /// - Parameter reports: called for each attempt, also for one whose request cannot be created because the stored job is
+  ///   invalid for this release, such as an unknown URL scheme of a newer one.
+  /// - Returns: the requests of the attempts that started.
+  func start(_ records: [JobRecord], timeouts: Timeouts, _ reports: AttemptReports) -> [(JobRecord, AttemptRequest)] {
+    var started: [(JobRecord, AttemptRequest)] = []
+    var grouped: [(GroupDownload, fence: Int64)] = []
+    var failed: [(JobID, AttemptResponse)] = []
+    for record in records {
+      let id = record.job.id
+      do throws(TransferError) {
+        switch record.spec.kind {
+        case .download:
+          let download = try download(for: record, timeouts: timeouts, reports)
+          guard !Self.mayShareWork(download) else {
+            grouped.append((download, fence: record.fence))
+            started.append((record, .grouped(id, groupedDownloads)))
+            continue
+          }
+          let request = request(for: download)
+          started.append((record, .download(request)))
+          Task { await reports.ended([(id, .download(await request.response()))]) }
+        case .upload:
+          let request = try upload(for: record, timeouts: timeouts)
+          started.append((record, .upload(request)))
+          Task { await reports.ended([(id, .upload(await request.response()))]) }
+        }
+      } catch {
+        failed.append((id, AttemptResponse(failing: error, of: record.job.kind)))
+      }
+    }
+    if !grouped.isEmpty { groupedDownloads.start(grouped, reports) }
+    if !failed.isEmpty { Task { [failed] in await reports.ended(failed) } }
+    return started
+  }
+
+  /// Whether a download may turn out to be small: a file that has no bytes yet, from a web server, under a known name.
+  private static func mayShareWork(_ download: GroupDownload) -> Bool {
+    download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
+  }
+
+  /// The options that downloads and uploads have in common.
+  func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
+    var request = TransferRequest(
+      url: spec.kind == .upload ? try RequestURL(uploadTarget: spec.url) : try RequestURL(spec.url))
+    let options = spec.options
+    for (name, value) in options.headers {
+      guard let name = HTTPField.Name(name) else { continue }
+      request.headers[name] = value
+    }
+    if let userAgent = options.userAgent { request.headers[.userAgent] = userAgent }
+    if let referer = options.referer { request.headers[.referer] = referer }
+    request.credentials = spec.credentials.map { Credentials(username: $0.username, password: $0.password) }
+    request.connectTimeout = options.connectTimeout.map { .seconds($0) } ?? timeouts.connect
+    request.stallTimeout = options.stallTimeout.map { .seconds($0) } ?? timeouts.stall
+    request.limitRate = options.limitRate
+    request.usesAmbientCredentials = paths.mayUseServiceCredentials(spec.owner)
+    return request
+  }
+
+  /// A success that brings no file, such as 202 or 204, does not complete a job.
+  private static let successes: Set<Int> = [200, 203, 206]
+
+  private func request(for download: GroupDownload) -> DownloadRequest {
+    session.download(
+      download.request, to: download.destination, options: download.options, rules: download.rules,
+      resumingWith: download.resumeData, expecting: download.digests, partialName: download.partialName,
+      journal: download.journal, interceptor: download.interceptor
+    )
+    .validate(statusCode: Self.successes)
+  }
+
+  private func download(
+    for record: JobRecord, timeouts: Timeouts, _ reports: AttemptReports
+  ) throws(TransferError) -> GroupDownload {
+    let spec = record.spec
+    var request = try transferRequest(spec, timeouts)
+    network.apply(to: &request, of: spec.owner)
+    let destination = try Self.destination(of: record, request.url)
+    var options: DownloadOptions = []
+    if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
+    if spec.options.download.replace { options.insert(.removePreviousFile) }
+    let (id, fence) = (record.job.id, record.fence)
+    let journal = JobJournal(store: store, id: id, fence: fence, isUnnamed: spec.destination.hasTrailingSlash) {
+      await reports.transferred([(id, fence: fence)])
+    }
+    return GroupDownload(
+      tag: id.tag, request: request, to: destination, options: options, rules: paths.rules(for: spec.owner, .write),
+      resumingWith: record.resumeData, expecting: Self.digests(spec.options.download.checksum),
+      partialName: Self.partialName(of: record), acceptableStatusCodes: Self.successes, journal: journal,
+      interceptor: SecretAdapter(spec, secrets))
+  }
+
+  /// The download's destination. Its name is a default if the response may name the file.
+  static func destination(
+    of record: JobRecord, _ url: RequestURL
+  ) throws(TransferError) -> DownloadDestination {
+    let path = record.spec.destination
+    guard path.hasTrailingSlash else { return try DownloadDestination(path: path) }
+    return DownloadDestination(
+      directory: String(path.withoutTrailingSlash),
+      name: SafeFileName(urlPath: url.path)?.string ?? "download", isNamedByResponse: true)
+  }
+
+  /// The part file's name. It is unique to the job, the same in every attempt and known before the file is created.
+  static func partialName(of record: JobRecord) -> String {
+    if let data = record.resumeData.flatMap({ ResumeData($0) }) { return data.partialFile.name }
+    let path = record.spec.destination
+    let name = path.hasTrailingSlash ? "download" : String(path.baseName)
+    return SafeFileName.partial(for: name, token: record.partToken)
+  }
+
+  /// The directory of the part file.
+  static func directory(of record: JobRecord) -> String {
+    record.spec.destination.parentPath
+  }
+
+  /// Deletes the daemon's own files of jobs: the part file of a download, the spooled input of an upload.
+  func removePartFiles(of records: [JobRecord]) async {
+    guard !records.isEmpty else { return }
+    let (spools, paths) = (spools, paths)
+    await BlockingWork.run {
+      for record in records {
+        switch record.job.kind {
+        case .download: Self.removeDownload(of: record, paths)
+        case .upload: if let token = record.spec.spool { spools.remove(token, in: .everything) }
+        }
+      }
+    }
+  }
+
+  /// Deletes a download's part file. A file in a directory where the job may not write is kept, because it belongs to
+  /// something else.
+  static func removeDownload(of record: JobRecord, _ paths: PathPolicy) {
+    PartialFiles.remove(
+      partialName(of: record), in: directory(of: record), rules: paths.rules(for: record.spec.owner, .write))
+  }
+
+  private static func digests(_ checksum: String?) -> [ExpectedDigest] {
+    guard let checksum, let parsed = try? Checksum(parsing: checksum) else { return [] }
+    let algorithm: DigestAlgorithm =
+      switch parsed.algorithm {
+      case .sha256: .sha256
+      case .sha512: .sha512
+      case .sha1: .sha1
+      case .md5: .md5
+      }
+    return [ExpectedDigest(algorithm: algorithm, hex: parsed.hex)]
+  }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import Glibc
+import Store
+import Synchronization
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// The live progress of running jobs. It is kept in memory and not stored.
+final class ProgressTracker: Sendable {
+  private struct Entry {
+    /// The uid of the job's owner.
+    let owner: UInt32
+    var request: AttemptRequest
+    var lastBytes: Int64
+    var lastTime: ContinuousClock.Instant
+    var rate: Double?
+    /// Whether the engine has reported progress. Before that its zero is meaningless.
+    var hasStarted = false
+  }
+
+  /// Time constant in seconds for smoothing the rates.
+  static let smoothing = 15.0
+
+  private let entries = Mutex<[JobID: Entry]>([:])
+
+  func add(_ id: JobID, of owner: UInt32, _ request: AttemptRequest, bytesDone: Int64) {
+    entries.withLock { $0[id] = Entry(owner: owner, request: request, lastBytes: bytesDone, lastTime: .now) }
+  }
+
+  func remove(_ id: JobID) {
+    entries.withLock { $0[id] = nil }
+  }
+
+  var isEmpty: Bool { entries.withLock { $0.isEmpty } }
+
+  /// Measures every running job once.
+  func sample(now: ContinuousClock.Instant = .now) {
+    entries.withLock { entries in
+      for (id, var entry) in entries {
+        let bytes = entry.request.progress.completed
+        let seconds = entry.lastTime.duration(to: now).seconds
+        guard seconds > 0.05 else { continue }
+        if !entry.hasStarted {
+          // Bytes from earlier attempts do not count towards this attempt's rate.
+          entry.hasStarted = entry.request.progress != TransferProgress()
+          entry.lastBytes = bytes
+          entry.lastTime = now
+          entries[id] = entry
+          continue
+        }
+        let current = Double((CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0) / seconds
+        // Exponential smoothing, weighted by time so that it does not depend on the sampling interval.
+        let weight = 1 - exp(-seconds / Self.smoothing)  // checked: Doubles do not trap
+        entry.rate = entry.rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
+        entry.lastBytes = bytes
+        entry.lastTime = now
+        entries[id] = entry
+      }
+    }
+  }
+
+  func progress(of id: JobID) -> Progress? {
+    entries.withLock { $0[id].map { Self.progress(id, $0) } }
+  }
+
+  func all(in scope: Scope) -> [Progress] {
+    entries.withLock { entries in
+      entries.compactMap { id, entry in scope.includes(entry.owner) ? Self.progress(id, entry) : nil }
+    }.sorted { $0.job < $1.job }
+  }
+
+  private static func progress(_ id: JobID, _ entry: Entry) -> Progress {
+    let progress = entry.request.progress
+    return Progress(
+      job: id, bytesDone: progress.completed, bytesTotal: progress.total,
+      bytesPerSecond: CheckedNumber(rounding: entry.rate ?? 0).value ?? .max)
+  }
+
+  /// The job with the live progress of its running attempt.
+  func overlay(_ job: Job) -> Job {
+    guard job.state == .running, let live = progress(of: job.id) else { return job }
+    var job = job
+    if live.bytesDone > 0 || live.bytesTotal != nil { job.bytesDone = live.bytesDone }
+    job.bytesTotal = live.bytesTotal ?? job.bytesTotal
+    job.bytesPerSecond = live.bytesPerSecond
+    return job
+  }
+}

@@ -1,0 +1,19 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Why the daemon stopped a running attempt.
+enum StopReason: Int, Comparable, Sendable {
+  /// The job's settings changed. It starts again at once with the new settings.
+  case restart
+  /// The daemon is stopping.
+  case shutdown
+  case pause
+  case cancel
+  /// Cancel the attempt, then delete the row.
+  case remove
+
+  /// The stronger reason wins: a user's request has priority over the shutdown.
+  static func < (lhs: StopReason, rhs: StopReason) -> Bool { lhs.rawValue < rhs.rawValue }
+}

@@ -1,0 +1,40 @@
+import NIOCore
+import Store
+import TransferAPI
+
+/// The response to the lines of a list: a run for lines that were added one after the other, a line for any other. Pure.
+struct AddedLines {
+  private(set) var bytes = ByteBuffer()
+  private var run: AddedRun?
+  /// What the caller may see: a job that another one waits for is named only if it is in scope.
+  let scope: Scope
+
+  init(in scope: Scope) { self.scope = scope }
+
+  /// Appends the result of a line. Lines come in their order.
+  mutating func append(_ result: Result<Submission, Problem>, line: Int) throws {
+    switch result {
+    case .failure(let problem): try write(AddResult(line: line, error: problem))
+    case .success(let submission):
+      let reply = AddResult(line: line, submission, in: scope)
+      guard reply.existing == nil, reply.warning == nil else { return try write(reply) }
+      if run?.extend(line: line, id: submission.id) ?? false { return }
+      endRun()
+      run = AddedRun(line: line, id: submission.id)
+    }
+  }
+
+  /// Writes the last run. Call it after the last result.
+  mutating func finish() { endRun() }
+
+  private mutating func write(_ reply: AddResult) throws {
+    endRun()
+    bytes.writeBytes(try Reply.line(reply))
+  }
+
+  private mutating func endRun() {
+    guard let run else { return }
+    bytes.writeString(run.json + "\n")
+    self.run = nil
+  }
+}

@@ -1,0 +1,26 @@
+import HTTPServer
+import Synchronization
+
+/// The memory for answers to a client that sends its whole list before it reads any, as many do. It grows with the answers, within
+/// the memory that all requests share; when there is no more, the client has to read.
+final class AnswerMemory: Sendable {
+  /// Answers that may be kept without a part of the server's memory, in bytes.
+  static let freeBytes = 64 << 10
+  private static let stepBytes = 1 << 20
+  /// Eight steps hold the answers to some 300,000 lines.
+  private static let maximumSteps = 8
+
+  private let request: Request
+  private let reservations = Mutex<[MemoryBudget.Reservation]>([])
+
+  init(_ request: Request) { self.request = request }
+
+  /// - Returns: by how many bytes the answers may grow; 0 for not at all.
+  func extend() -> Int {
+    reservations.withLock { reservations in
+      guard reservations.count < Self.maximumSteps, let more = request.tryReserve(Self.stepBytes) else { return 0 }
+      reservations.append(more)
+      return Self.stepBytes
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import HTTPServer
+import NIOCore
+import Store
+import TransferAPI
+
+extension Handlers {
+  /// A list of URLs or paths in; runs of added lines, and a line for each that was not simply added, out.
+  ///
+  /// Three tasks work at the same time: one reads the body, one checks groups of up to 1,000 jobs, one stores them.
+  /// - Throws: `Problem` for common options that cannot be used.
+  static func addList(
+    _ format: BulkFormat, _ options: NewJob, _ request: ControlRequest, _ daemon: DaemonServices
+  ) async throws -> Response {
+    let (caller, request) = (request.caller, request.request)
+    let checker = try await ListChecker(format, options, daemon.intake, caller)
+    return Reply.lines { writer in
+      let memory = AnswerMemory(request)
+      let pieces = BoundedQueue<ListCutter.Piece>(limit: maximumPieceBytesInQueue) { $0.weight }
+      let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedJobs) { $0.jobs.count }
+      let answers = BoundedQueue<ByteBuffer>(limit: AnswerMemory.freeBytes, weight: { $0.readableBytes }) {
+        memory.extend()
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          do {
+            try await cut(request, format, into: pieces)
+          } catch {
+            // The client has gone: lines that are not stored yet are dropped.
+            pieces.abandon()
+            throw error
+          }
+        }
+        group.addTask {
+          defer { groups.finish() }
+          var checker = checker
+          while case let taken = await pieces.next(upTo: piecesAtOnce), !taken.isEmpty {
+            for lines in await checker.groups(of: taken) { try await groups.append(CollectionOfOne(lines)) }
+          }
+        }
+        group.addTask {
+          defer { answers.finish() }
+          while let lines = await groups.next(upTo: 1).first {
+            let results = await daemon.intake.add(lines.jobs, from: caller)
+            var added = AddedLines(in: caller.scope)
+            for (number, result) in zip(lines.numbers, results) { try added.append(result, line: number) }
+            added.finish()
+            try await answers.append(CollectionOfOne(added.bytes))
+          }
+        }
+        do {
+          while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
+          // All lines are answered, or a group could not be answered: then no more lines are taken.
+          pieces.abandon()
+          groups.abandon()
+          try await group.waitForAll()
+        } catch {
+          pieces.abandon()
+          groups.abandon()
+          answers.abandon()
+          throw error
+        }
+      }
+    }
+  }
+
+  /// The weight of pieces that wait to be checked.
+  private static let maximumPieceBytesInQueue = 256 << 10
+  /// Pieces that are checked together: about 100 KiB, as one piece has at most `ServerLimits.readBytes`.
+  private static let piecesAtOnce = 3
+  /// Jobs that are checked and wait for the store.
+  private static let maximumCheckedJobs = 2000
+
+  private static func cut(
+    _ request: Request, _ format: BulkFormat, into pieces: BoundedQueue<ListCutter.Piece>
+  ) async throws {
+    var cutter = ListCutter(
+      separator: format == .paths ? 0 : UInt8(ascii: "\n"), maximumItemBytes: ListChecker.maximumItemBytes)
+    for try await buffer in request.body { try await pieces.append(cutter.take(buffer)) }
+    if let last = cutter.finish() { try await pieces.append(CollectionOfOne(last)) }
+    pieces.finish()
+  }
+}
+
+/// Lines whose jobs are ready to be stored.
+struct CheckedLines: Sendable {
+  var numbers: [Int]
+  var jobs: JobIntake.CheckedJobs
+}

@@ -1,0 +1,100 @@
+import HTTPServer
+import NIOCore
+import Store
+import Threads
+import TransferAPI
+
+/// The server-sent events of one watcher. Events are read from the store, so a slow watcher holds no memory. Progress is the
+/// state at the time of sending, at most four times a second.
+struct EventStream {
+  let daemon: DaemonServices
+  var filter: EventFilter
+  var cursor: Int64
+  let withProgress: Bool
+
+  static let progressInterval = Duration.milliseconds(250)
+  /// Events that happen within this time are sent together.
+  static let gatheringTime = Duration.milliseconds(10)
+  /// A comment is sent after this time without events, to find out whether the watcher is gone.
+  static let keepAliveInterval = Duration.seconds(15)
+
+  private enum Wake: Sendable {
+    case news, tick, disconnect
+  }
+
+  /// Runs until the watcher is gone: then the writer throws.
+  mutating func run(for request: Request, to writer: ResponseWriter) async throws {
+    let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
+    let news = daemon.hub.watch()
+    let withProgress = withProgress
+    let feeder = Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { for await _ in news { continuation.yield(.news) } }
+        group.addTask {
+          while !Task.isCancelled {
+            try? await Task.pause(for: withProgress ? Self.progressInterval : Self.keepAliveInterval)
+            continuation.yield(.tick)
+          }
+        }
+      }
+    }
+    defer { feeder.cancel() }
+    request.onDisconnect { continuation.yield(.disconnect) }
+    try await writer.write(ByteBuffer(string: ": transferd\n\n"))
+    var sent: [JobID: Progress] = [:]
+    var lastWrite = ContinuousClock.now
+    var lastProgress = lastWrite - Self.progressInterval
+    for await wake in wakes {
+      var buffer = ByteBuffer()
+      while try await appendNews(to: &buffer) {
+        try await writer.write(buffer)
+        buffer.clear()
+      }
+      let hasNews = buffer.readableBytes > 0
+      if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
+        lastProgress = .now
+        try await appendProgress(to: &buffer, sent: &sent)
+      }
+      // A half-closed client may still read; writing to a closed connection fails.
+      let isDue = wake == .disconnect || (wake == .tick && lastWrite.duration(to: .now) >= Self.keepAliveInterval)
+      if isDue, buffer.readableBytes == 0 { buffer.writeString(": still here\n\n") }
+      if buffer.readableBytes > 0 {
+        try await writer.write(buffer)
+        lastWrite = .now
+      }
+      // Many changes within a short time become one piece.
+      if hasNews { try? await Task.pause(for: Self.gatheringTime) }
+    }
+  }
+
+  /// - Returns: whether there are more events than one piece should hold.
+  private mutating func appendNews(to buffer: inout ByteBuffer) async throws -> Bool {
+    await AsyncSemaphore.longResponses.enter()
+    defer { AsyncSemaphore.longResponses.leave() }
+    while true {
+      let events = try await daemon.store.events(
+        since: cursor, jobs: filter.jobs, limit: 500, in: filter.scope)
+      guard let last = events.last else { return false }
+      cursor = last.seq
+      for event in try await filter.matching(events, daemon.store) {
+        buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
+        buffer.writeBytes(try Reply.line(event))
+        buffer.writeString("\n")
+      }
+      guard events.count == 500 else { return false }
+      guard buffer.readableBytes < Reply.pieceBytes else { return true }
+    }
+  }
+
+  private mutating func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) async throws {
+    let all = try await filter.matching(daemon.scheduler.tracker.all(in: filter.scope), daemon.store)
+    for progress in all {
+      guard sent[progress.job] != progress else { continue }
+      sent[progress.job] = progress
+      buffer.writeString("event: progress\ndata: ")
+      buffer.writeBytes(try Reply.line(progress))
+      buffer.writeString("\n")
+    }
+    if sent.count > all.count * 2 + 64 { sent = sent.filter { id, _ in all.contains { $0.job == id } } }
+  }
+}

@@ -1,0 +1,81 @@
+import HTTPServer
+import NIOCore
+import Store
+import Threads
+import TransferAPI
+import WireValues
+
+/// The server-sent events of a watcher that wants sums and failures instead of each event. Its cost does not grow with the
+/// number of the jobs: at most four times a second it reads the sums that the store keeps.
+struct SumStream {
+  let daemon: DaemonServices
+  let scope: Scope
+  let batch: BatchID?
+  var cursor: Int64
+
+  /// Failures in one piece.
+  private static let maximumFailures = 500
+
+  private enum Wake: Sendable {
+    case news, tick, disconnect
+  }
+
+  /// Runs until the watcher is gone: then the writer throws.
+  mutating func run(for request: Request, to writer: ResponseWriter) async throws {
+    let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
+    let news = daemon.hub.watch()
+    let feeder = Task {
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { for await _ in news { continuation.yield(.news) } }
+        group.addTask {
+          while !Task.isCancelled {
+            try? await Task.pause(for: EventStream.keepAliveInterval)
+            continuation.yield(.tick)
+          }
+        }
+      }
+    }
+    defer { feeder.cancel() }
+    request.onDisconnect { continuation.yield(.disconnect) }
+    try await writer.write(ByteBuffer(string: ": transferd\n\n"))
+    var sent: WatchSums?
+    for await wake in wakes {
+      var buffer = ByteBuffer()
+      while try await append(to: &buffer, &sent) {
+        try await writer.write(buffer)
+        buffer.clear()
+      }
+      // A half-closed client may still read; writing to a closed connection fails.
+      if buffer.readableBytes == 0, wake != .news { buffer.writeString(": still here\n\n") }
+      try await writer.write(buffer)
+      // What happens meanwhile is sent together.
+      if wake == .news { try? await Task.pause(for: EventStream.progressInterval) }
+    }
+  }
+
+  /// - Returns: whether there are more failures.
+  private mutating func append(to buffer: inout ByteBuffer, _ sent: inout WatchSums?) async throws -> Bool {
+    await AsyncSemaphore.longResponses.enter()
+    defer { AsyncSemaphore.longResponses.leave() }
+    let watched = try await daemon.store.watched(
+      batch: batch, since: cursor, limit: Self.maximumFailures, in: batch.map { .owner($0.owner) } ?? scope)
+    for event in watched.failures {
+      buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
+      buffer.writeBytes(try Reply.line(event))
+      buffer.writeString("\n")
+    }
+    cursor = watched.lastEvent
+    guard !watched.isPartial else { return true }
+    var sums = watched.sums
+    if batch == nil {
+      sums.bytesPerSecond = daemon.scheduler.tracker.all(in: scope).reduce(0) { $0.saturatingSum($1.bytesPerSecond) }
+    }
+    guard sums != sent else { return false }
+    sent = sums
+    // The number lets a client that connects again go on after the failures that it has seen.
+    buffer.writeString("id: \(cursor)\nevent: sums\ndata: ")
+    buffer.writeBytes(try Reply.line(sums))
+    buffer.writeString("\n")
+    return false
+  }
+}

@@ -1,0 +1,58 @@
+import FoundationEssentials
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import TransferAPI
+
+/// Responses in the API's forms.
+enum Reply {
+  /// Streams are written in pieces of about this size, in bytes: a client that does not read holds one of them in memory.
+  static let pieceBytes = 1 << 16
+
+  static func json(_ value: some Encodable, status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:]) throws
+    -> Response
+  {
+    var headers = headers
+    headers.add(name: "Content-Type", value: "application/json")
+    return Response(status: status, headers: headers, body: .bytes(ByteBuffer(bytes: try line(value))))
+  }
+
+  static func problem(_ problem: Problem) -> Response {
+    let data = (try? line(problem)) ?? Data()
+    return Response(
+      status: .init(statusCode: problem.status), headers: ["Content-Type": "application/problem+json"],
+      body: .bytes(ByteBuffer(bytes: data)))
+  }
+
+  /// For a request that breaks HTTP or a limit of the server.
+  static func refusal(_ error: RequestError) -> Response { problem(Problem(error)) }
+
+  static func text(_ text: String, type: String = "text/plain; charset=utf-8") -> Response {
+    Response(status: .ok, headers: ["Content-Type": type], body: .bytes(ByteBuffer(string: text)))
+  }
+
+  /// Lines of JSON, written while they are made.
+  static func lines(_ write: @escaping @Sendable (ResponseWriter) async throws -> Void) -> Response {
+    Response(status: .ok, headers: ["Content-Type": "application/x-ndjson"], body: .stream(write))
+  }
+
+  /// A value and a newline.
+  static func line(_ value: some Encodable) throws -> Data {
+    var data = try WireCoding.encoder().encode(value)
+    data.append(UInt8(ascii: "\n"))
+    return data
+  }
+}
+
+extension Problem {
+  init(_ error: RequestError) {
+    let code: Problem.Code =
+      switch error {
+      case .malformed, .bodyCutOff, .unsupportedVersion, .headTimeout, .bodyTimeout: .invalid
+      case .headTooLarge, .targetTooLong, .bodyTooLarge: .tooLarge
+      case .outOfMemory, .tooManyConnections: .unavailable
+      }
+    self.init(code, "\(error)")
+    status = Int(error.status.code)
+  }
+}

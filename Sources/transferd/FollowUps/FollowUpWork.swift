@@ -1,0 +1,6 @@
+import FoundationEssentials
+
+/// The kinds of follow-up actions of ended jobs.
+enum FollowUpWork: CaseIterable, Hashable {
+  case fileActions, hooks, remoteCleanups
+}

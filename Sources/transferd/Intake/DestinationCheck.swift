@@ -1,0 +1,70 @@
+import Glibc
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// Checks the destination of a new job in the file system, so that the caller learns of an error at once and not when the
+/// job runs.
+struct DestinationCheck {
+  /// The rules for where the caller's jobs may write.
+  let rules: PathRules
+  /// Directories that passed the rules in this check, as bytes: `String` treats different Unicode forms as equal.
+  private var allowed: Set<[UInt8]> = []
+  /// Directories that were usable in this check, as bytes. Jobs that are added together often share a directory.
+  private var usable: Set<[UInt8]> = []
+
+  init(rules: PathRules = .none) { self.rules = rules }
+
+  /// Checks one job.
+  /// - Throws: `Problem` with `destination-exists`, `destination-missing` or `permission`.
+  mutating func check(_ spec: JobSpec) throws(Problem) {
+    let isUnnamed = spec.destination.hasTrailingSlash
+    let path = spec.destination.parentPath
+    // First, so that a caller cannot find out whether a forbidden path exists.
+    try checkRules(path, isUnnamed ? nil : String(spec.destination.baseName))
+    if !usable.contains(Array(path.utf8)) {
+      try Self.checkDirectory(path, creating: spec.options.download.createDirectories)
+      if !spec.options.download.createDirectories { usable.insert(Array(path.utf8)) }
+    }
+    guard !isUnnamed else { return }
+    var status = stat()
+    guard lstat(spec.destination, &status) == 0 else { return }
+    if status.st_mode & S_IFMT == S_IFDIR {
+      throw Problem(.destinationExists, "cannot write to \(spec.destination): it is a directory")
+    }
+    if !spec.options.download.replace {
+      throw Problem(.destinationExists, "cannot write to \(spec.destination): it exists; use --replace to replace it")
+    }
+  }
+
+  private mutating func checkRules(_ directory: String, _ name: String?) throws(Problem) {
+    let isSpecial = rules.files.contains { $0.path.baseName == name ?? "" }
+    guard isSpecial || !allowed.contains(Array(directory.utf8)) else { return }
+    do throws(TransferError) {
+      try rules.checkDestination(directory, name: name)
+    } catch {
+      throw Problem(.permission, error.description)
+    }
+    allowed.insert(Array(directory.utf8))
+  }
+
+  private static func checkDirectory(_ path: String, creating: Bool) throws(Problem) {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFDIR else {
+        throw Problem(.destinationMissing, "cannot write to \(path): it is not a directory")
+      }
+      guard access(path, W_OK | X_OK) == 0 else {
+        throw Problem(.permission, "cannot write to \(path): permission denied")
+      }
+      return
+    }
+    guard errno == ENOENT, creating else {
+      if errno == EACCES { throw Problem(.permission, "cannot access \(path): permission denied") }
+      throw Problem(.destinationMissing, "the directory \(path) does not exist; use --create-dirs to create it")
+    }
+    guard path != "/" else { return }
+    try checkDirectory(path.parentPath, creating: true)
+  }
+}

@@ -1,0 +1,52 @@
+import Store
+import TransferAPI
+import TransferEngine
+
+/// Checks changes of jobs.
+extension JobIntake {
+  /// Changes the priority, the rate limit or the URL of a job. The change is durable when this returns.
+  func update(_ id: JobID, _ change: JobChange, in scope: Scope) async -> Result<ChangedJob, Problem> {
+    do {
+      if let priority = change.priority, !JobValidation.priorities.contains(priority) {
+        throw Problem(.invalid, "the priority must be from -1000 to 1000")
+      }
+      if let rate = change.limitRate, rate < 0 {
+        throw Problem(.invalid, "the rate limit must be 0 (none) or more")
+      }
+      // Check the scope first: a job that is out of scope must not be stopped.
+      guard let known = try await store.job(id, in: scope) else { throw StoreError.notFound(id) }
+      return await scheduler.update(id, change, try address(change, of: known), in: scope)
+    } catch let error as StoreError {
+      return .failure(Problem(error))
+    } catch let problem as Problem {
+      return .failure(problem)
+    } catch {
+      return .failure(Problem(.internal, "\(error)"))
+    }
+  }
+
+  /// What a new URL means for a job; `nil` if the change names none.
+  /// - Throws: `Problem` for a URL that the job's owner may not use.
+  private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
+    guard let text = change.url else { return nil }
+    let isUpload = record.job.kind == .upload
+    let url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
+    var address = AddressChange(
+      url: url.string, origin: url.origin,
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    try network.check([url.string], of: record.spec.owner)
+    if !paths.mayUseServiceCredentials(record.spec.owner) {
+      try PrivilegedCredentials.checkUnused(by: record.spec.options.upload, url, credentials: address.credentials)
+    }
+    guard isUpload else { return address }
+    address.origin = try JobValidation.origin(of: url, record.spec.options.upload)
+    // A URL that differs only in its query, such as a new signature, is the same place.
+    let old = try JobValidation.target(record.spec.destination)
+    address.isElsewhere = old.origin != url.origin || old.path != url.path
+    guard ["http", "https"].contains(url.scheme) else { return address }
+    address.collection = record.spec.options.upload.collection.flatMap {
+      UploadTemplate.collection(of: url.string, as: record.spec.destination, isIn: $0)
+    }
+    return address
+  }
+}

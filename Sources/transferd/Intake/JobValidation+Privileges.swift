@@ -1,0 +1,11 @@
+import Store
+import TransferAPI
+
+extension JobValidation {
+  /// Checks that only the daemon's user and root use the service's credentials.
+  func checkPrivileges(_ spec: JobSpec) throws(Problem) {
+    guard !caller.has(.profile) || !caller.has(.serviceCredentials) else { return }
+    let url = spec.kind == .upload ? try Self.target(spec.url) : try Self.url(spec.url)
+    try PrivilegedCredentials.checkUnused(by: spec.options.upload, url, credentials: spec.credentials)
+  }
+}

@@ -1,0 +1,130 @@
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// The validation rules for uploads, in addition to those for all jobs.
+extension JobValidation {
+  /// Validates an upload.
+  /// - Throws: `Problem` that describes the invalid option.
+  func uploadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
+    if let name = job.directory == nil ? job.options.firstDownloadOption : "directory" {
+      throw Problem(.invalid, "\(name) is for downloads")
+    }
+    guard let target = job.destination else { throw Problem(.invalid, "missing field \"destination\": the URL") }
+    guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
+    let url = try Self.target(target)
+    var spec = JobSpec(
+      owner: caller.uid, uploading: try Self.source(job), to: url.string,
+      origin: try Self.origin(of: url, job.options.upload),
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    spec.spool = job.spool
+    spec.options = try Self.checked(job.options, url)
+    spec.options.upload = try Self.checked(job.options.upload, url)
+    if job.spool != nil, job.options.upload.onSuccess != .keep {
+      throw Problem(.invalid, "onSuccess is for files; spooled input is always deleted after its upload")
+    }
+    return spec
+  }
+
+  /// Parses an upload's URL: a scheme for downloads or `s3:`.
+  static func target(_ text: String) throws(Problem) -> RequestURL {
+    guard text.lowercased().hasPrefix("s3://") else { return try url(text) }
+    do {
+      return try RequestURL(uploadTarget: text)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+  }
+
+  private static func source(_ job: NewJob) throws(Problem) -> String {
+    if let token = job.spool {
+      guard job.source.isEmpty else { throw Problem(.invalid, "give either source or spool, not both") }
+      guard SpoolDirectory.isToken(token) else { throw Problem(.invalid, "\"\(shown(token))\" is not a spool token") }
+      // `JobIntake` replaces the token by the file's path, because it knows the state directory.
+      return token
+    }
+    return try checked(job.source)
+  }
+
+  /// The origin that connections and limits are counted for. For S3 without an endpoint it is the bucket's host.
+  static func origin(of url: RequestURL, _ options: JobOptions.Upload) throws(Problem) -> String {
+    if let endpoint = options.endpoint {
+      let endpoint = try Self.url(endpoint)
+      guard endpoint.scheme == "http" || endpoint.scheme == "https" else {
+        throw Problem(.invalid, "the endpoint must be an http or https URL")
+      }
+      return endpoint.origin
+    }
+    return url.scheme == "s3" ? "https://\(url.host).s3.amazonaws.com:443" : url.origin
+  }
+
+  private static func checked(_ options: JobOptions.Upload, _ url: RequestURL) throws(Problem) -> JobOptions.Upload {
+    let isHTTP = url.scheme == "http" || url.scheme == "https"
+    let isS3 = options.uploadProtocol == .s3 || url.scheme == "s3"
+    if url.scheme == "s3", options.uploadProtocol != .s3, options.uploadProtocol != .auto {
+      throw Problem(.invalid, "an s3: URL needs the protocol s3")
+    }
+    if !isHTTP, !isS3, options.uploadProtocol != .auto {
+      throw Problem(.invalid, "the protocol \(options.uploadProtocol.rawValue) works only with http and https URLs")
+    }
+    if isS3, url.path.isEmpty || url.path.hasTrailingSlash {
+      throw Problem(.invalid, "the S3 URL names no key")
+    }
+    if isS3, url.string.contains("?") { throw Problem(.invalid, "the URL of an S3 object cannot have a query") }
+    if !isS3, options.endpoint != nil || options.region != nil || options.profile != nil {
+      throw Problem(.invalid, "endpoint, region and profile are for S3")
+    }
+    if options.method != nil, !isHTTP || ![.auto, .plain, .form].contains(options.uploadProtocol) {
+      throw Problem(.invalid, "method is for plain uploads and forms")
+    }
+    if options.verify,
+      !isHTTP || isS3 || options.method == .post || ![.auto, .plain, .webdav].contains(options.uploadProtocol)
+    {
+      throw Problem(
+        .invalid, "verify is for PUT and WebDAV; other protocols verify the size themselves or cannot query it")
+    }
+    if options.ifAbsent, !options.replacesTarget {
+      throw Problem(.invalid, "ifAbsent is for uploads that store the file at the URL, not for POST, forms and tus")
+    }
+    if !options.form.isEmpty, options.uploadProtocol != .form {
+      throw Problem(.invalid, "form fields need the protocol form")
+    }
+    guard options.form.count(where: { $0.value == .file }) <= 1 else {
+      throw Problem(.invalid, "a form can have only one file field")
+    }
+    for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
+    var options = options
+    if let collection = options.collection {
+      let collection = try Self.url(collection)
+      guard collection.origin == url.origin, isHTTP else {
+        throw Problem(.invalid, "the collection must be on the destination's server")
+      }
+      options.collection = collection.string
+    }
+    if case .move(let directory) = options.onSuccess {
+      let checked = try Self.checked(directory, true)
+      options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))
+    }
+    return options
+  }
+
+  /// Checks that the caller may use the job's secret references.
+  func checkReferences(of options: JobOptions) throws(Problem) {
+    let all = [options.credentials].compactMap { $0 } + options.secretHeaders.values.map(\.reference)
+    for reference in all where !caller.mayUse(reference) {
+      let others = if case .command = reference { "" } else { ", and root," }
+      throw Problem(
+        .permission, "only the user that runs transferd\(others) may name secrets by \(Self.kind(of: reference))")
+    }
+  }
+
+  private static func kind(of reference: SecretReference) -> String {
+    switch reference {
+    case .netrc: "netrc"
+    case .environment: "env:"
+    case .file: "file:"
+    case .command: "exec:"
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import Glibc
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// Validates a client's request for a job and completes it. It does not use the file system; `DestinationCheck` does.
+struct JobValidation {
+  /// Default maximum of consecutive attempts without progress.
+  var maxAttempts = JobOptions.standardMaxAttempts
+  /// The user who adds the job.
+  var caller = Caller.owner
+
+  /// The allowed range of priorities.
+  static let priorities = -1000...1000
+  static let maximumTextBytes = 1024
+  /// Linux's PATH_MAX (4096), minus room for the part file's longer name.
+  static let maximumPathBytes = 4000
+  static let maximumURLBytes = 32 * 1024
+
+  /// Validates a job.
+  /// - Throws: `Problem` that describes the invalid option.
+  func spec(_ job: NewJob) throws(Problem) -> JobSpec {
+    var spec =
+      switch job.kind {
+      case .download: try downloadSpec(job)
+      case .upload: try uploadSpec(job)
+      }
+    try complete(&spec, from: job)
+    try checkPrivileges(spec)
+    return spec
+  }
+
+  private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
+    guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
+    let url = try Self.downloadURL(job.source)
+    let destination = try Self.destination(job, url)
+    var spec = JobSpec(
+      owner: caller.uid, url: url.string, origin: url.origin, destination: destination,
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    spec.options = try Self.checked(job.options, url)
+    spec.options.download.nameFromResponse = destination.hasTrailingSlash
+    return spec
+  }
+
+  /// - Returns: the options with the checksum in its usual form.
+  static func checked(_ options: JobOptions, _ url: RequestURL) throws(Problem) -> JobOptions {
+    var options = options
+    do {
+      try options.check(scheme: url.scheme)
+      options.download.checksum = try options.download.checksum.map { text throws(WireError) in
+        try Checksum(parsing: text).description
+      }
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+    return options
+  }
+
+  /// The rules for every job.
+  private func complete(_ spec: inout JobSpec, from job: NewJob) throws(Problem) {
+    try checkReferences(of: job.options)
+    spec.batch = try Self.name(job.batch, "batch")
+    spec.key = try Self.name(job.key, "key")
+    guard Self.priorities.contains(job.priority) else {
+      throw Problem(.invalid, "the priority must be from -1000 to 1000")
+    }
+    spec.priority = job.priority
+    spec.paused = job.paused
+    spec.options.maxAttempts = job.options.maxAttempts ?? maxAttempts
+  }
+
+  static func url(_ text: String) throws(Problem) -> RequestURL {
+    let url: RequestURL
+    do {
+      url = try RequestURL(text)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+    // The engine supports `file:`, but a user who may add jobs may not have access to the files that the daemon can use.
+    guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
+    return url
+  }
+
+  static func downloadURL(_ text: String) throws(Problem) -> RequestURL {
+    let url = try url(text)
+    guard URLText.downloadSchemes.contains(url.scheme) else {
+      throw Problem(
+        .invalid, "cannot download \(url.scheme): URLs; use \(URLText.downloadSchemes.joined(separator: ", "))")
+    }
+    guard url.isHTTP || !url.namesDirectory else {
+      throw Problem(.invalid, "the URL \(shown(url.string)) names a directory; only files can be downloaded")
+    }
+    return url
+  }
+
+  /// The absolute path of the file, or a directory with a trailing slash if the response names the file.
+  private static func destination(_ job: NewJob, _ url: RequestURL) throws(Problem) -> String {
+    switch (job.destination, job.directory) {
+    case (let path?, nil):
+      guard !job.options.download.nameFromResponse else { throw Problem(.invalid, "nameFromResponse needs directory") }
+      guard !path.hasTrailingSlash else { throw Problem(.invalid, "the destination \"\(shown(path))\" is a directory") }
+      return try checked(path)
+    case (nil, let directory?):
+      let directory = String(directory.withoutTrailingSlash)
+      let name = SafeFileName(urlPath: url.path)?.string
+      // Without a name in the URL the response may give one.
+      if job.options.download.nameFromResponse || name == nil {
+        return try checked(directory.isEmpty ? "/" : directory, true)
+      }
+      return try checked(directory.appendingName(name ?? "download"))
+    case (nil, nil): throw Problem(.invalid, "missing field \"destination\" or \"directory\"")
+    case (_?, _?): throw Problem(.invalid, "give either destination or directory, not both")
+    }
+  }
+
+  static func checked(_ path: String, _ isDirectory: Bool = false) throws(Problem) -> String {
+    guard path.isAbsolutePath else { throw Problem(.invalid, "the path \"\(shown(path))\" is not absolute") }
+    guard path.utf8.count <= maximumPathBytes else { throw Problem(.invalid, "the path is too long") }
+    var components: [Substring] = []
+    for component in path.componentsOfPath where component != "." {
+      do {
+        try SafeFileName.check(String(component))
+      } catch {
+        throw Problem(.invalid, error.description)
+      }
+      components.append(component)
+    }
+    guard !components.isEmpty || isDirectory else { throw Problem(.invalid, "the path names no file") }
+    return "/" + components.joined(separator: "/") + (isDirectory && !components.isEmpty ? "/" : "")
+  }
+
+  static func name(_ text: String?, _ what: String) throws(Problem) -> String? {
+    guard let text else { return nil }
+    guard !text.isEmpty, text.utf8.count <= maximumTextBytes,
+      text.unicodeScalars.allSatisfy({ $0.value > 0x1F && $0.value != 0x7F })
+    else { throw Problem(.invalid, "the \(what) must have 1 to \(maximumTextBytes) bytes and no control characters") }
+    return text
+  }
+
+  static func shown(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(100).map { $0.value > 0x1F && $0.value != 0x7F ? Character($0) : "?" })
+  }
+}

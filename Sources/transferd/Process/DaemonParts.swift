@@ -1,0 +1,114 @@
+import FoundationEssentials
+import Logging
+import Store
+import Synchronization
+import TransferEngine
+
+/// The parts of a running daemon, each made once.
+struct DaemonParts: Sendable {
+  let surroundings: Surroundings
+  let store: Store
+  let hub: EventHub
+  let session: Session
+  let network: NetworkRules
+  let paths: PathPolicy
+  let followUps: FollowUpRunner
+  let scheduler: Scheduler
+  let intake: JobIntake
+  let history: HistoryPruner
+
+  /// Opens the store and repairs what the last run left; then makes everything that works on it.
+  /// - Parameters:
+  ///   - lock: says to waiting clients what the start is doing.
+  ///   - notifier: says the same to the service manager.
+  init(in surroundings: Surroundings, lock: SingleInstance, notifier: ServiceNotifier) async throws {
+    self.surroundings = surroundings
+    let (configuration, logger) = (surroundings.configuration, surroundings.logger)
+    let (store, hub, paths) = try await Self.recovered(surroundings, lock, notifier)
+    (self.store, self.hub, self.paths) = (store, hub, paths)
+    session = try await surroundings.session(store)
+    network = NetworkRules(redirects: configuration.redirects)
+    let runner = JobRunner(
+      session: session, store: store,
+      secrets: SecretResolver(environment: surroundings.environment, home: Surroundings.homeDirectory()),
+      stateDirectory: surroundings.state, network: network, paths: paths,
+      groupedDownloads: GroupedDownloads(session: session, store: store))
+    followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
+    scheduler = Scheduler(
+      store: store, limits: surroundings.bounded(configuration.limits),
+      governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
+      followUpRunner: followUps)
+    intake = JobIntake(store: store, scheduler: scheduler, paths: paths, network: network, spools: runner.spools)
+    history = HistoryPruner(store: store, hub: hub, days: configuration.historyDays, logger: logger)
+    try await scheduler.loadBlockingUploads()
+    try await scheduler.loadCrashMarks()
+  }
+
+  /// The store, after every job that the last run left in the middle has a state again.
+  private static func recovered(
+    _ surroundings: Surroundings, _ lock: SingleInstance, _ notifier: ServiceNotifier
+  ) async throws -> (Store, EventHub, PathPolicy) {
+    let logger = surroundings.logger
+    let crashes = crashMarks(in: surroundings.state, logger)
+    LogFile.current.withLock { $0 = LogFile(path: surroundings.state + "/transferd.log") }
+    let hub = EventHub()
+    let store = try Store(
+      directory: surroundings.state, now: Date(),
+      onMigration: { migration in
+        logger.notice(
+          "bringing the database to this release's format",
+          metadata: ["from": "\(migration.from)", "to": "\(migration.to)", "jobs": "\(migration.jobs)"])
+        let status = "bringing its database with \(migration.jobs) jobs to this release's format"
+        lock.tell(status)
+        // sd_notify(3): the start may take this much longer.
+        notifier.send("STATUS=\(status)\nEXTEND_TIMEOUT_USEC=3600000000")
+      }, onEvents: { hub.publish($0) })
+    lock.tell(nil)
+    if let reason = store.rewriteFailure {
+      logger.warning(
+        "secrets of removed jobs may still stand in the database's unused space: it could not be rewritten",
+        metadata: ["reason": "\(reason)"])
+    }
+    let paths = surroundings.pathPolicy()
+    try await Recovery.perform(
+      in: store, paths: paths, mark: crashes?.previous, hooks: surroundings.configuration.limits.hooks, logger: logger,
+      now: Date())
+    // The rows are durable. A mark that stays is not counted again: the store knows its run.
+    do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
+    return (store, hub, paths)
+  }
+
+  /// Makes later crashes leave a mark. `nil` if that is not possible: the daemon runs without marks.
+  private static func crashMarks(in directory: String, _ logger: Logger) -> CrashMarkFile? {
+    do {
+      let file = try CrashMarkFile(directory: directory)
+      try file.arm()
+      return file
+    } catch {
+      logger.warning("crashes of the daemon will not be counted", metadata: ["error": "\(error)"])
+      return nil
+    }
+  }
+
+  /// Reads the configuration again, for everything that can change while jobs run.
+  /// - Throws: if the configuration cannot be used; then nothing has changed.
+  func reload() async throws {
+    let fresh = try DaemonConfiguration.load(surroundings.flags, environment: surroundings.environment)
+    network.setRedirects(fresh.redirects)
+    await scheduler.setLimits(surroundings.bounded(fresh.limits))
+    history.setRetention(days: fresh.historyDays)
+    ChildEnvironment.pass(fresh.passEnvironment)
+    paths.setRoots(fresh.memberRoots)
+    await followUps.setHooks(fresh.limits.hooks)
+    surroundings.logger.notice("configuration reloaded")
+  }
+
+  /// What the control API may reach.
+  /// - Parameter requestStop: ends the daemon.
+  func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
+    DaemonServices(
+      store: store, scheduler: scheduler, intake: intake, hub: hub, startedAt: Date(),
+      stateDirectory: surroundings.state, logger: surroundings.logger, requestStop: requestStop,
+      reload: { try await reload() })
+  }
+}

@@ -1,0 +1,70 @@
+import Store
+import TransferAPI
+
+/// Decides which waiting jobs may start now. Pure.
+struct Admission: Equatable, Sendable {
+  /// Maximum number of concurrent transfers.
+  var maxActive: Int
+  /// Maximum number of concurrent transfers with one origin.
+  var maxPerOrigin: Int
+
+  /// The number of running transfers, in total and for each origin.
+  struct Load: Equatable, Sendable {
+    var total = 0
+    var perOrigin: [String: Int] = [:]
+
+    mutating func add(_ origin: String) {
+      total += 1  // checked: counts running jobs
+      perOrigin[origin, default: 0] += 1
+    }
+
+    mutating func remove(_ origin: String) {
+      total -= 1  // checked: counts running jobs
+      guard let count = perOrigin[origin] else { return }
+      perOrigin[origin] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// Removes the jobs that may start from the window, in its order.
+  /// - Parameters:
+  ///   - capacity: the number of concurrent transfers that the governor allows an origin now.
+  ///   - lastProbes: for each origin that is only probed, the job that probed it last. The job with the next id probes it
+  ///     now, so an outage uses the attempts of all jobs evenly, not those of the first few.
+  func pick(
+    from window: inout CandidateWindow, load: Load, capacity: (String) -> Int, lastProbes: [String: JobID] = [:]
+  ) -> [JobID] {
+    guard load.total < maxActive else { return [] }
+    var load = load
+    let nextProbes = lastProbes.reduce(into: [String: JobID]()) { nextProbes, probe in
+      let ids = window.ids(of: probe.key)
+      nextProbes[probe.key] = ids.filter { $0 > probe.value }.min() ?? ids.min()
+    }
+    let picked = window.take(saturated(load, capacity: capacity)) { candidate in
+      guard load.total < maxActive else { return .stop }
+      if let probe = nextProbes[candidate.origin], probe != candidate.id { return .skip }
+      let limit = min(maxPerOrigin, capacity(candidate.origin))
+      guard load.perOrigin[candidate.origin, default: 0] < limit else { return .originIsFull }
+      load.add(candidate.origin)
+      return .take
+    }
+    return picked.map(\.id)
+  }
+
+  /// The job to run in isolation: the first candidate if no attempt is under way. Call it only when no other job can start
+  /// now. Jobs that wait for a retry time or for their server do not prevent isolation.
+  /// - Parameter running: the number of attempts under way, including those that only verify and rename their files.
+  static func pickIsolated(from candidates: [Candidate], running: Int) -> JobID? {
+    running == 0 ? candidates.first?.id : nil
+  }
+
+  /// How long an isolated job may block all others: 10 minutes, doubled for each further crash mark up to about 21 hours. A
+  /// large file must not block the queue for hours, and a job that crashes the daemon late gets a longer limit each time.
+  static func isolationLimit(crashMarks marks: Int) -> Duration {
+    .seconds(600 << min(max(0, marks - JobRecord.marksToRunAlone), 7))
+  }
+
+  /// The origins that have reached their limit.
+  func saturated(_ load: Load, capacity: (String) -> Int) -> Set<String> {
+    Set(load.perOrigin.filter { $0.value >= min(maxPerOrigin, capacity($0.key)) }.keys)
+  }
+}

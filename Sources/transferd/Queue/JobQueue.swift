@@ -1,0 +1,272 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+
+/// Decides which jobs run, and when. Pure: an event in, actions out; the clock is passed in.
+///
+/// It holds what is known of the waiting jobs (a window of candidates), of the jobs that have an attempt, and of the origins.
+/// At most one store operation is under way at a time: a search for candidates, or a *turn*, which ends attempts and starts
+/// others in one transaction. The event that follows the operation allows the next one.
+struct JobQueue: Sendable {
+  /// The limits of the configuration.
+  struct Limits: Equatable, Sendable {
+    var admission = Admission(maxActive: 16, maxPerOrigin: 8)
+    /// Maximum number of attempts that verify and rename their files, in addition to the transfers.
+    var maximumFinishing = 256
+  }
+
+  /// An attempt, from its claim until its end is stored.
+  struct Attempt: Equatable, Sendable {
+    enum Phase: Equatable, Sendable {
+      case transferring
+      /// All bytes have arrived; the attempt no longer uses a network slot.
+      case finishing
+      /// The attempt has ended, and the next turn stores its end.
+      case ended
+      /// A turn that stores its end is under way.
+      case settling
+    }
+
+    let origin: String
+    let fence: Int64
+    var phase = Phase.transferring
+    /// Why it was stopped; `nil` if it was not.
+    var stop: StopReason?
+  }
+
+  /// An attempt that runs with no other attempt beside it.
+  struct IsolatedAttempt: Equatable, Sendable {
+    let job: JobID
+    let fence: Int64
+  }
+
+  /// The store operation that is under way.
+  private enum Operation: Equatable {
+    case search, isolatedSearch, turn
+  }
+
+  /// Maximum number of candidates in memory. A longer queue needs no more memory.
+  static let windowSize = 512
+  /// Seconds until the next search for a job that must run in isolation and cannot run yet.
+  static let isolationInterval: TimeInterval = 60
+  /// Seconds until the next search after the store failed.
+  static let failureDelay: TimeInterval = 5
+
+  private(set) var limits: Limits
+  var governor: OriginGovernor
+  private(set) var attempts: [JobID: Attempt] = [:]
+  private(set) var isolated: IsolatedAttempt?
+  private(set) var isStopping = false
+  /// The first `.jobsChanged` has come; before it no job starts.
+  private var isStarted = false
+  private var load = Admission.Load()
+  private var window = CandidateWindow()
+  /// The store may have candidates that are not in the window.
+  private var isWindowStale = true
+  /// The excluded origins of the last search that found no candidates.
+  private var lastEmptyExclusions: Set<String>?
+  /// There may be jobs that must run in isolation.
+  private var mayNeedIsolation = false
+  /// The store was asked for such a job, and nothing has changed since.
+  private var hasSearchedToRunAlone = false
+  /// No search before this time, because the store failed.
+  private var searchesAgainAt: Date?
+  private var operation: Operation?
+  /// Attempts that ended and are not stored yet, in the order of their ends.
+  private var ended: [JobID] = []
+
+  init(limits: Limits, governor: OriginGovernor) {
+    self.limits = limits
+    self.governor = governor
+  }
+
+  /// No attempt is under way and no store operation.
+  var isIdle: Bool { attempts.isEmpty && operation == nil }
+
+  /// Takes an event into account.
+  /// - Returns: what the daemon has to do now, in this order.
+  mutating func handle(_ event: JobQueueEvent, now: Date) -> [JobQueueAction] {
+    var actions: [JobQueueAction] = []
+    apply(event, now: now, &actions)
+    actions += nextOperation(now: now)
+    return actions
+  }
+
+  private mutating func apply(_ event: JobQueueEvent, now: Date, _ actions: inout [JobQueueAction]) {
+    switch event {
+    case .jobsChanged:
+      isStarted = true
+      isWindowStale = true
+      hasSearchedToRunAlone = false
+      // The daemon has one alarm, for the earliest time: a later time is asked for again.
+      if let time = searchesAgainAt, time > now { actions.append(.wakeAt(time)) }
+    case .isolationNeeded:
+      mayNeedIsolation = true
+    case .limitsChanged(let limits):
+      self.limits = limits
+      lastEmptyExclusions = nil
+    case .found(let candidates, let search, let wakeTime):
+      operation = nil
+      lastEmptyExclusions = candidates.isEmpty ? search.excludedOrigins : nil
+      window.add(candidates)
+      if let wakeTime { actions.append(.wakeAt(wakeTime)) }
+    case .foundToRunAlone(let candidates, let mayNeedIsolation):
+      operation = nil
+      self.mayNeedIsolation = mayNeedIsolation
+      // Jobs that were added during the search go first.
+      guard !isWindowStale, !isStopping else {
+        hasSearchedToRunAlone = false
+        return
+      }
+      if let id = Admission.pickIsolated(from: candidates, running: attempts.count) {
+        actions.append(turn(claiming: [id]))
+      } else if mayNeedIsolation {
+        // Such a job waits for a retry time or for its server; no search tells when that ends.
+        actions.append(.wakeAt(now.addingTimeInterval(Self.isolationInterval)))
+      }
+    case .searchFailed:
+      operation = nil
+      waitForStore(now, &actions)
+    case .turned(let turn):
+      operation = nil
+      hasSearchedToRunAlone = false
+      finish(turn, now: now, &actions)
+    case .transferred(let transfers):
+      for (id, fence) in transfers { didTransfer(id, fence, now: now) }
+    case .ended(let ids):
+      for id in ids { didEnd(id) }
+    case .stop(let ids, let reason):
+      stop(ids, reason, &actions)
+    case .isolationLimitReached(let attempt):
+      guard isolated == attempt else { return }
+      isolated = nil
+      isWindowStale = true
+    case .shutdown:
+      isStopping = true
+      stop(Array(attempts.keys), .shutdown, &actions)
+    }
+  }
+
+  // MARK: Attempts
+
+  /// Starts the attempts that a turn claimed, and forgets those that it ended.
+  private mutating func finish(_ turn: JobQueueEvent.Turn, now: Date, _ actions: inout [JobQueueAction]) {
+    for end in turn.ended {
+      attempts[end.job] = nil
+      if isolated?.job == end.job { isolated = nil }
+      guard let retryAt = end.retryAt else { continue }
+      let reopenTime = governor.reopenTime(of: end.origin, after: now)
+      actions.append(.wakeAt(WakeTime.time(ofRetryAt: retryAt, reopenTime: reopenTime)))
+    }
+    var started: [JobID] = []
+    for claim in turn.claimed where attempts[claim.job] == nil {
+      attempts[claim.job] = Attempt(origin: claim.origin, fence: claim.fence)
+      load.add(claim.origin)
+      started.append(claim.job)
+      guard let limit = claim.isolationLimit else { continue }
+      let attempt = IsolatedAttempt(job: claim.job, fence: claim.fence)
+      isolated = attempt
+      actions.append(.limitIsolation(attempt, limit))
+    }
+    if turn.hasFailed { waitForStore(now, &actions) }
+    guard !started.isEmpty else { return }
+    actions.append(.start(started))
+    if isStopping { stop(started, .shutdown, &actions) }
+  }
+
+  private mutating func didTransfer(_ id: JobID, _ fence: Int64, now: Date) {
+    guard let attempt = attempts[id], attempt.fence == fence, attempt.phase == .transferring else { return }
+    attempts[id]?.phase = .finishing
+    load.remove(attempt.origin)
+    governor.recordResponse(from: attempt.origin, now: now)
+  }
+
+  private mutating func didEnd(_ id: JobID) {
+    guard let attempt = attempts[id], attempt.phase == .transferring || attempt.phase == .finishing else { return }
+    if attempt.phase == .transferring { load.remove(attempt.origin) }
+    attempts[id]?.phase = .ended
+    ended.append(id)
+  }
+
+  private mutating func stop(_ ids: [JobID], _ reason: StopReason, _ actions: inout [JobQueueAction]) {
+    var stopped: [JobID] = []
+    for id in ids {
+      guard let attempt = attempts[id] else { continue }
+      attempts[id]?.stop = max(attempt.stop ?? reason, reason)
+      if attempt.phase == .transferring || attempt.phase == .finishing { stopped.append(id) }
+    }
+    if !stopped.isEmpty { actions.append(.cancel(stopped)) }
+  }
+
+  // MARK: The next store operation
+
+  /// The next search or turn; nothing if there is nothing to do, or if an operation is under way.
+  private mutating func nextOperation(now: Date) -> [JobQueueAction] {
+    guard isStarted, operation == nil else { return [] }
+    if let time = searchesAgainAt, time <= now { searchesAgainAt = nil }
+    let picked: [JobID]
+    switch pick(now: now) {
+    case .search(let search):
+      operation = .search
+      return [.search(search)]
+    case .jobs(let ids): picked = ids
+    }
+    if !picked.isEmpty || !ended.isEmpty { return [turn(claiming: picked)] }
+    guard mayNeedIsolation, !hasSearchedToRunAlone, isolated == nil, attempts.isEmpty, !isStopping,
+      searchesAgainAt == nil
+    else { return [] }
+    hasSearchedToRunAlone = true
+    operation = .isolatedSearch
+    return [.searchToRunAlone(excludedOrigins: Set(governor.reopenTimes(after: now).keys))]
+  }
+
+  private mutating func turn(claiming ids: [JobID]) -> JobQueueAction {
+    operation = .turn
+    defer { ended = [] }
+    for id in ended { attempts[id]?.phase = .settling }
+    return .turn(ending: ended, claiming: ids)
+  }
+
+  /// The store failed: the window is read again after a while.
+  private mutating func waitForStore(_ now: Date, _ actions: inout [JobQueueAction]) {
+    isWindowStale = true
+    let time = now.addingTimeInterval(Self.failureDelay)
+    searchesAgainAt = time
+    actions.append(.wakeAt(time))
+  }
+
+  private enum Pick {
+    case jobs([JobID])
+    /// The window may not hold the best candidates.
+    case search(JobQueueAction.Search)
+  }
+
+  /// The waiting jobs to start in the free slots.
+  private mutating func pick(now: Date) -> Pick {
+    // checked: counts running jobs
+    let finishing = attempts.count - load.total
+    guard isolated == nil, !isStopping, load.total < limits.admission.maxActive, finishing < limits.maximumFinishing
+    else { return .jobs([]) }
+    governor.adjustToClock(now)
+    let capacity = { [governor] name in governor.capacity(of: name, now: now) }
+    // New jobs may have a higher priority than those in the window.
+    if !isWindowStale {
+      let picked = limits.admission.pick(
+        from: &window, load: load, capacity: capacity, lastProbes: governor.lastProbes(now: now))
+      if !picked.isEmpty { return .jobs(startable(picked)) }
+    }
+    let reopenTimes = governor.reopenTimes(after: now)
+    let excluded = limits.admission.saturated(load, capacity: capacity).union(reopenTimes.keys)
+    guard searchesAgainAt == nil, isWindowStale || lastEmptyExclusions != excluded else { return .jobs([]) }
+    if isWindowStale { window = CandidateWindow() }
+    isWindowStale = false
+    return .search(.init(excludedOrigins: excluded, reopenTimes: reopenTimes, limit: Self.windowSize))
+  }
+
+  /// Without the jobs whose last attempt is not stored yet: a job has one attempt at a time.
+  private mutating func startable(_ ids: [JobID]) -> [JobID] {
+    guard ids.contains(where: { attempts[$0] != nil }) else { return ids }
+    isWindowStale = true
+    return ids.filter { attempts[$0] == nil }
+  }
+}

@@ -1,0 +1,55 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+
+/// What happened, for ``JobQueue``.
+enum JobQueueEvent: Sendable {
+  /// Jobs were added or changed, or a time was reached: the store may have other candidates.
+  case jobsChanged
+  /// There are jobs that must run in isolation.
+  case isolationNeeded
+  case limitsChanged(JobQueue.Limits)
+  /// A search has ended.
+  /// - Parameter wakeTime: when a waiting job can start without any other event; `nil` if none can.
+  case found([Candidate], JobQueueAction.Search, wakeTime: Date?)
+  /// A search for jobs that must run in isolation has ended.
+  /// - Parameter mayNeedIsolation: whether there are more such jobs, perhaps later.
+  case foundToRunAlone([Candidate], mayNeedIsolation: Bool)
+  /// The store could not be searched.
+  case searchFailed
+  case turned(Turn)
+  /// All bytes of these attempts have arrived.
+  case transferred([(JobID, fence: Int64)])
+  /// These attempts have ended and their ends can be stored.
+  case ended([JobID])
+  case stop([JobID], StopReason)
+  /// An isolated attempt has blocked other jobs for long enough.
+  case isolationLimitReached(JobQueue.IsolatedAttempt)
+  /// No job starts any more, and every attempt stops.
+  case shutdown
+
+  /// The result of a turn.
+  struct Turn: Sendable {
+    var ended: [End] = []
+    var claimed: [Claim] = []
+    /// The store failed, so that fewer jobs or none were claimed.
+    var hasFailed = false
+  }
+
+  /// An attempt whose end is stored.
+  struct End: Sendable {
+    let job: JobID
+    let origin: String
+    /// When its job may start again; `nil` unless it was postponed.
+    var retryAt: Date?
+  }
+
+  /// A job that became `running`.
+  struct Claim: Sendable {
+    let job: JobID
+    let origin: String
+    let fence: Int64
+    /// How long the job may block all others; `nil` for a job that runs beside others.
+    var isolationLimit: Duration?
+  }
+}

@@ -1,0 +1,254 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import TransferEngine
+
+/// The verbs that users apply to stored jobs.
+extension Scheduler {
+  /// Applies a verb to one job. The change is durable when this returns.
+  func apply(_ verb: JobVerb, to id: JobID, in scope: Scope) async -> Result<JobRecord?, Problem> {
+    let result = await apply(verb, to: [id], in: scope)
+    if case .failure(let problem)? = result.first { return .failure(problem) }
+    if verb == .retry { await openOrigins(of: [id], in: scope) }
+    return .success(try? await store.job(id, in: scope))
+  }
+
+  /// Applies a verb to all selected jobs. Explicit ids each have their own result. Other selectors skip jobs whose state does
+  /// not allow the verb; they change most jobs by a few statements for thousands of them, and the rest page by page.
+  func apply(
+    _ verb: JobVerb, matching selection: JobSelection, in scope: Scope
+  ) async throws(Problem) -> VerbOutcome {
+    var outcome = VerbOutcome(changed: 0, skipped: 0)
+    if case .ids(let ids) = selection {
+      let unknown = await uploadsWithUnknownOutcome(ids, verb, in: scope)
+      for (id, result) in zip(ids, await apply(verb, to: ids, in: scope)) {
+        switch result {
+        case .success:
+          outcome.changed += 1
+          if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
+        case .failure(let problem):
+          outcome.skipped += problem.code == .notAllowed ? 1 : 0
+          outcome.problems.append(.init(id: id, problem: problem))
+        }
+      }
+      if verb == .retry { await openOrigins(of: ids, in: scope) }
+      return outcome
+    }
+    do {
+      let group = try await store.apply(
+        verb, toAll: selection, in: scope, at: Date(), reason: "\(verb.rawValue) by request")
+      outcome.changed = group.changed
+      outcome.skipped = group.skipped
+      if group.changed > 0 { await didChange(by: verb, []) }
+      var busy: [JobID] = []
+      func count(_ ids: [JobID], _ results: [JobID: Result<Bool, Problem>], _ unknown: Set<JobID> = []) {
+        for id in ids {
+          guard case .success(true)? = results[id] else {
+            outcome.skipped += 1
+            continue
+          }
+          outcome.changed += 1
+          if unknown.contains(id) { outcome.sentAgain = (outcome.sentAgain ?? 0) + 1 }
+        }
+      }
+      for start in stride(from: 0, to: group.others.count, by: 500) {
+        let ids = Array(group.others[start...].prefix(500))
+        let unknown = await uploadsWithUnknownOutcome(ids, verb, in: scope)
+        let results = await applyToWaiting(verb, ids, in: scope)
+        busy += ids.filter { results[$0] == nil }
+        count(ids.filter { results[$0] != nil }, results, unknown)
+      }
+      // Running jobs last: each stopped job frees a slot, in which waiting jobs of later pages would start.
+      count(busy, await applyToRunning(verb, busy, in: scope))
+      return outcome
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Uploads that the server may or may not have received. A retry sends them again, and the outcome reports their number.
+  private func uploadsWithUnknownOutcome(_ ids: [JobID], _ verb: JobVerb, in scope: Scope) async -> Set<JobID> {
+    guard verb == .retry, let records = try? await store.records(ids, in: scope) else { return [] }
+    return Set(records.filter { $0.job.kind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
+  }
+
+  /// An explicit retry overrides the origin's Retry-After.
+  private func openOrigins(of ids: [JobID], in scope: Scope) async {
+    guard let records = try? await store.records(ids, in: scope) else { return }
+    let now = Date()
+    for name in Set(records.filter { $0.job.state == .queued }.map(\.spec.origin)) {
+      guard let state = queue.governor.reopen(name, now: now) else { continue }
+      try? await store.blockOrigin(name, failures: state.failures, until: nil, at: now)
+    }
+    wake()
+  }
+
+  /// - Returns: for each id whether the job changed, or why it could not change.
+  private func apply(_ verb: JobVerb, to ids: [JobID], in scope: Scope) async -> [Result<Bool, Problem>] {
+    // Check the scope first: a job that is out of scope must not be stopped.
+    let found: [JobID]
+    do {
+      found = try await store.ids(matching: .ids(ids), limit: .max, in: scope)
+    } catch {
+      return ids.map { _ in .failure(Problem(error)) }
+    }
+    var results = await applyToWaiting(verb, found, in: scope)
+    results.merge(await applyToRunning(verb, found.filter { results[$0] == nil }, in: scope)) { $1 }
+    return ids.map { results[$0] ?? .failure(Problem(StoreError.notFound($0))) }
+  }
+
+  /// Applies a verb to the jobs that do not run. `resume` and `retry` stop nothing: they apply to every id.
+  /// - Returns: results without the jobs that run.
+  private func applyToWaiting(
+    _ verb: JobVerb, _ ids: [JobID], in scope: Scope
+  ) async -> [JobID: Result<Bool, Problem>] {
+    let waiting = verb.stopReason == nil ? ids : ids.filter { active[$0] == nil }
+    return await applyToStored(verb, waiting, in: scope)
+  }
+
+  /// Stops the jobs that run, all at once, and waits until their attempts are settled.
+  private func applyToRunning(
+    _ verb: JobVerb, _ ids: [JobID], in scope: Scope
+  ) async -> [JobID: Result<Bool, Problem>] {
+    guard let reason = verb.stopReason, !ids.isEmpty else { return [:] }
+    let wanted = verb.event.flatMap { try? JobState.running.applying($0) }
+    var results: [JobID: Result<Bool, Problem>] = [:]
+    var busy = ids
+    // A retry may be due right after its last attempt: then the job runs again.
+    for _ in 0..<Self.maximumStopRounds where !busy.isEmpty {
+      stop(busy, reason)
+      var unsettled: [JobID] = []
+      for id in busy {
+        let end = await waitUntilIdle(id)
+        // The attempt may have ended in its own way before it was stopped.
+        if end != nil, end == wanted { results[id] = .success(true) } else { unsettled.append(id) }
+      }
+      if verb == .cancel { await didWithdraw(busy) }
+      let stored = await applyToStored(verb, unsettled, in: scope)
+      for (id, result) in stored { results[id] = result.map { _ in true } }
+      busy = unsettled.filter { stored[$0] == nil }
+    }
+    for id in busy { results[id] = .failure(.busy) }
+    return results
+  }
+
+  /// The one way in which a verb reaches the store, for one job and for many.
+  /// - Returns: for each id whether it changed, or the reason why not; without the jobs that run and have to be stopped first.
+  private func applyToStored(
+    _ verb: JobVerb, _ ids: [JobID], in scope: Scope
+  ) async -> [JobID: Result<Bool, Problem>] {
+    guard !ids.isEmpty else { return [:] }
+    if verb == .cancel || verb == .remove { await removePartFiles(of: ids, verb, in: scope) }
+    let stored: [Result<Bool, StoreError>] =
+      if let event = verb.event {
+        await store.transition(ids, event, in: scope, at: Date(), reason: "\(verb.rawValue) by request")
+          .map { $0.map { before in before != (try? before.applying(event)) } }
+      } else {
+        await store.remove(ids, in: scope, at: Date()).map { $0.map { true } }
+      }
+    var results: [JobID: Result<Bool, Problem>] = [:]
+    for (id, result) in zip(ids, stored) {
+      let result = result.mapError { Problem($0, verb, id) }
+      if case .failure(let problem) = result, problem.isBusy, verb.stopReason != nil { continue }
+      results[id] = result
+    }
+    await didChange(by: verb, ids)
+    return results
+  }
+
+  /// Called after a verb changed stored jobs.
+  /// - Parameter ids: those that may have blocked other uploads.
+  private func didChange(by verb: JobVerb, _ ids: [JobID]) async {
+    switch verb {
+    case .resume, .retry: wake()
+    case .cancel, .remove: await didWithdraw(ids)
+    case .pause: break
+    }
+  }
+
+  /// Maximum number of times a job that runs again is stopped.
+  private static let maximumStopRounds = 8
+
+  /// Deletes part files. It must run before the row changes: a crash in between leaves a job without a part file, but never
+  /// a part file without a job.
+  private func removePartFiles(of ids: [JobID], _ verb: JobVerb, in scope: Scope) async {
+    guard let records = try? await store.records(ids, in: scope) else { return }
+    await runner.removePartFiles(
+      of: records.filter { record in
+        let state = record.job.state
+        guard state != .running, state != .completed, record.job.startedAt != nil || record.spec.spool != nil else {
+          return false
+        }
+        return verb == .remove || (try? state.applying(.cancel)) != nil
+      })
+  }
+
+  /// Changes the priority, the rate limit or the URL of a job in scope. A new limit or URL of a running job starts a new
+  /// attempt, which resumes from the bytes on disk.
+  /// - Parameters:
+  ///   - change: checked by the intake.
+  ///   - address: what the new URL of the change means for this job.
+  func update(
+    _ id: JobID, _ change: JobChange, _ address: AddressChange?, in scope: Scope
+  ) async -> Result<ChangedJob, Problem> {
+    do {
+      let mustRestart = (change.limitRate != nil || address != nil) && queue.attempts[id]?.phase == .transferring
+      if mustRestart {
+        stop([id], .restart)
+        _ = await waitUntilIdle(id)
+      }
+      let before = try await store.job(id, in: scope)
+      let record = try await store.update(
+        id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
+        in: scope, at: Date())
+      if let address, record.job.kind == .upload {
+        try await loadBlockingUploads()
+        // The unfinished upload at the old URL must be deleted.
+        if address.isElsewhere { await didWithdraw([]) }
+      }
+      wake()
+      return .success(ChangedJob(record, before: before))
+    } catch let error as StoreError {
+      return .failure(Problem(error))
+    } catch {
+      return .failure(Problem(.internal, "\(error)"))
+    }
+  }
+}
+
+extension JobVerb {
+  /// How the verb stops a running attempt; `nil` if it does not.
+  fileprivate var stopReason: StopReason? {
+    switch self {
+    case .pause: .pause
+    case .cancel: .cancel
+    case .remove: .remove
+    case .resume, .retry: nil
+    }
+  }
+}
+
+extension Problem {
+  fileprivate init(_ error: StoreError, _ verb: JobVerb, _ id: JobID) {
+    switch error {
+    case .busy where verb.stopReason == nil:
+      self.init(.notAllowed, "cannot \(verb.rawValue) a job that is running")
+    case .busy: self = .busy
+    case .invalid(let transition): self.init(.notAllowed, "\(transition)")
+    default: self.init(error)
+    }
+  }
+
+  fileprivate static let busy = Problem(.unavailable, "the job is running")
+  fileprivate var isBusy: Bool { self == .busy }
+}
+
+extension ChangedJob {
+  /// Reports the headers and credentials in `before` that `record` no longer has, because they were for another server.
+  fileprivate init(_ record: JobRecord, before: JobRecord?) {
+    let names = { (spec: JobSpec) in Set(spec.options.headers.keys).union(spec.options.secretHeaders.keys) }
+    self.init(
+      job: record.job, droppedHeaders: before.map { names($0.spec).subtracting(names(record.spec)).sorted() } ?? [],
+      droppedCredentials: before?.spec.options.credentials != nil && record.spec.options.credentials == nil)
+  }
+}

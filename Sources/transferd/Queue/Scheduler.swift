@@ -1,0 +1,162 @@
+import FoundationEssentials
+import Logging
+import Store
+import Threads
+import TransferAPI
+import TransferEngine
+
+/// Performs what ``JobQueue`` decides: it searches the store, stores the ends of attempts, claims jobs and starts them. No
+/// other part of the daemon changes the state of a job.
+actor Scheduler {
+  /// The settings that a reload (SIGHUP) changes.
+  struct Limits: Equatable, Sendable {
+    var queue = JobQueue.Limits()
+    var timeouts = JobRunner.Timeouts()
+    var maxAttempts = 20
+    var hooks = HookConfiguration()
+  }
+
+  /// An attempt under way.
+  struct Active {
+    let record: JobRecord
+    /// `nil` until it starts.
+    var request: AttemptRequest?
+    /// How it ended; `nil` until then.
+    var response: AttemptResponse?
+    /// They wait until the end of the attempt is stored.
+    var waiters: [CheckedContinuation<JobState?, Never>] = []
+  }
+
+  let store: Store
+  let tracker = ProgressTracker()
+  let logger: Logger
+  let runner: JobRunner
+  let followUpRunner: FollowUpRunner
+  /// Uploads that block later uploads to the same URL.
+  var blockingUploads: Set<JobID> = []
+  private(set) var limits: Limits
+  var queue: JobQueue
+  var active: [JobID: Active] = [:]
+  private var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  var alarm: Task<Void, Never>?
+  var alarmTime: ContinuousClock.Instant?
+  var sampler: Task<Void, Never>?
+
+  init(
+    store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
+    followUpRunner: FollowUpRunner
+  ) {
+    self.store = store
+    self.limits = limits
+    self.logger = logger
+    self.runner = runner
+    self.followUpRunner = followUpRunner
+    queue = JobQueue(limits: limits.queue, governor: governor)
+  }
+
+  var isStopping: Bool { queue.isStopping }
+
+  func setLimits(_ limits: Limits) {
+    self.limits = limits
+    send(.limitsChanged(limits.queue))
+  }
+
+  /// Call this after a change that may allow a job to start.
+  func wake() { send(.jobsChanged) }
+
+  // MARK: Events and actions
+
+  /// Reports an event to the queue and begins what it decides. Never waits.
+  func send(_ event: JobQueueEvent) {
+    for action in queue.handle(event, now: Date()) { perform(action) }
+    guard queue.isIdle else { return }
+    for waiter in idleWaiters { waiter.resume() }
+    idleWaiters = []
+  }
+
+  private func perform(_ action: JobQueueAction) {
+    switch action {
+    case .search(let search): Task { send(await found(search)) }
+    case .searchToRunAlone(let origins): Task { send(await foundToRunAlone(origins)) }
+    case .turn(let ended, let picked): Task { await turn(ended, picked) }
+    case .start(let ids): start(ids)
+    case .cancel(let ids): for id in ids { active[id]?.request?.cancel() }
+    case .wakeAt(let time): setAlarm(time)
+    case .limitIsolation(let attempt, let limit): limitIsolation(attempt, limit)
+    }
+  }
+
+  /// Reads candidates, and when the next job can start without any other event.
+  private func found(_ search: JobQueueAction.Search) async -> JobQueueEvent {
+    do {
+      let now = Date()
+      let candidates = try await store.candidates(
+        now: now, excludingOrigins: search.excludedOrigins, limit: search.limit)
+      let times = try await store.waitingTimes(
+        now: now, excludingOrigins: search.excludedOrigins, closedOrigins: Set(search.reopenTimes.keys))
+      return .found(
+        candidates, search, wakeTime: WakeTime.time(times, reopenTimes: search.reopenTimes, now: now))
+    } catch {
+      logger.error("cannot start jobs", metadata: ["error": "\(error)"])
+      return .searchFailed
+    }
+  }
+
+  private func foundToRunAlone(_ excludedOrigins: Set<String>) async -> JobQueueEvent {
+    do {
+      let candidates = try await store.candidatesToRunAlone(now: Date(), excludingOrigins: excludedOrigins, limit: 1)
+      let mayNeedIsolation = candidates.isEmpty ? try await store.hasJobsToRunAlone() : true
+      return .foundToRunAlone(candidates, mayNeedIsolation: mayNeedIsolation)
+    } catch {
+      logger.error("cannot start jobs", metadata: ["error": "\(error)"])
+      return .searchFailed
+    }
+  }
+
+  // MARK: Starting attempts
+
+  private func start(_ ids: [JobID]) {
+    let reports = AttemptReports(
+      // Not awaited by the attempt: renaming the file should not wait for the start of other jobs.
+      transferred: { [weak self] transfers in Task { await self?.send(.transferred(transfers)) } },
+      ended: { [weak self] responses in await self?.didEnd(responses) })
+    let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)
+    for (record, request) in started {
+      active[record.job.id]?.request = request
+      tracker.add(record.job.id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)
+    }
+    startSampling()
+  }
+
+  private func didEnd(_ responses: [(JobID, AttemptResponse)]) {
+    for (id, response) in responses { active[id]?.response = response }
+    send(.ended(responses.map(\.0)))
+  }
+
+  // MARK: Stopping attempts
+
+  /// Stops an attempt with a checkpoint; nothing happens if the job has none.
+  func stop(_ ids: [JobID], _ reason: StopReason) { send(.stop(ids, reason)) }
+
+  /// Waits until the job has no running attempt.
+  /// - Returns: the state in which the attempt's settlement left the job; `nil`: the job had no attempt.
+  func waitUntilIdle(_ id: JobID) async -> JobState? {
+    await withCheckedContinuation { continuation in
+      if active[id] == nil {
+        continuation.resume(returning: nil)
+      } else {
+        active[id]?.waiters.append(continuation)
+      }
+    }
+  }
+
+  /// Stops every attempt with a checkpoint, and waits until their ends are stored. No job starts afterwards.
+  func shutdown() async {
+    alarm?.cancel()
+    sampler?.cancel()
+    send(.shutdown)
+    await withCheckedContinuation { continuation in
+      if queue.isIdle { continuation.resume() } else { idleWaiters.append(continuation) }
+    }
+  }
+}

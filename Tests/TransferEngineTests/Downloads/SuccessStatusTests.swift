@@ -1,0 +1,105 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TransferEngine
+
+@Suite(.timeLimit(.minutes(5))) struct SuccessStatusTests {
+  static let payload = Payload(size: 50_000)
+
+  @Test("every success makes a file", arguments: [200, 201, 202, 203, 207, 208, 226])
+  func statuses(_ status: Int) async throws {
+    let server = try LoopbackServer { _ in
+      [
+        .status(status, headers: ["Content-Length": String(Self.payload.size)]),
+        .bodyFrom(Self.payload, 0..<Self.payload.size), .keepAlive,
+      ]
+    }
+    let room = try DownloadRoom()
+    let response = try await room.download(server).response()
+    #expect(response.head?.status == status)
+    #expect(response.verification == .length)
+    try room.expectOnly(Self.payload)
+  }
+
+  @Test("a success without a body makes an empty file", arguments: [204, 205])
+  func empty(_ status: Int) async throws {
+    let server = try LoopbackServer { _ in .response(status) }
+    let room = try DownloadRoom()
+    let response = try await room.download(server).response()
+    #expect(response.error == nil)
+    #expect(response.totalBytes == 0 && response.verification == .length)
+    #expect(FileFacts(room.path)?.size == 0)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("a success that does not answer a Range leaves the stored bytes as they are", arguments: [201, 202, 204, 205])
+  func onResume(_ status: Int) async throws {
+    let server = try LoopbackServer(
+      .file(Self.payload).failing(status, on: .at(1)).dropping(after: 20_000))
+    let room = try DownloadRoom()
+    let first = try await room.download(server).response()
+    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    #expect(second.error?.responseCode == status)
+    try room.expectPart(second.resumeData, holds: 20_000, of: Self.payload)
+    let third = try await room.download(server, resumingWith: second.resumeData?.encoded()).response()
+    #expect(third.isSuccess && third.resumedFrom == 20_000)
+  }
+
+  @Test("a validation can refuse a success that brings no file")
+  func refused() async throws {
+    let server = try LoopbackServer { _ in .response(204) }
+    let room = try DownloadRoom()
+    let response = try await room.download(server).validate(statusCode: [200, 203, 206]).response()
+    #expect(response.error?.responseCode == 204)
+    #expect(try room.names() == [])
+  }
+
+  // MARK: The request's description
+
+  private final class Router: URLRequestConvertible {
+    let url: String
+    let calls = Mutex(0)
+    init(_ url: String) { self.url = url }
+    func asURLRequest() throws -> TransferRequest {
+      calls.withLock { $0 += 1 }
+      return TransferRequest(url: try RequestURL(url))
+    }
+  }
+
+  @Test("a request is described once for each attempt", arguments: [0, 2])
+  func described(_ failures: Int) async throws {
+    let server = try LoopbackServer(.file(Self.payload).failing(503, on: .first(failures)))
+    for kind in ["download", "data", "stream"] {
+      let router = Router(server.url("/file.bin"))
+      let before = server.requests.count
+      let session = Session(interceptor: .atOnce(2))
+      switch kind {
+      case "download":
+        let response = await session.download(router).response()
+        #expect(response.error == nil)
+        if let url = response.fileURL { try FileManager.default.removeItem(at: url) }
+      case "data": _ = await session.request(router).validate().response()
+      default: _ = await session.streamRequest(router).validate().resume().completion()
+      }
+      #expect(router.calls.withLock { $0 } == server.requests.count - before)
+    }
+  }
+
+  // MARK: Cancelling
+
+  @Test("cancel() without resume data leaves no part file", arguments: ["cancel", "cancelAllRequests"])
+  func cancelled(_ way: String) async throws {
+    let server = try LoopbackServer(.file(Self.payload).stalling(after: 20_000))
+    let room = try DownloadRoom()
+    let arrived = Watched<Int64>(0)
+    let request = try room.download(server).downloadProgress { step in arrived.mutate { $0 = step.completed } }.resume()
+    try await arrived.wait(for: "some bytes") { $0 == 20_000 ? () : nil }
+    if way == "cancel" { request.cancel() } else { room.session.cancelAllRequests() }
+    let response = await request.response()
+    #expect(response.error?.isExplicitlyCancelledError == true)
+    #expect(response.resumeData == nil && request.resumeData == nil)
+    #expect(try room.names() == [])
+  }
+}

@@ -1,0 +1,99 @@
+import HTTPTypes
+import Testing
+
+@testable import TransferEngine
+
+/// The pure parts of groups.
+@Suite struct GroupValueTests {
+  @Test("a queue is first in, first out for each origin, takes the origins in turn, and keeps the limit")
+  func queue() {
+    var queue = GroupQueue<String>(limit: 2)
+    for name in ["a1", "a2", "a3", "b1", "c1", "b2"] { queue.append(name, origin: String(name.prefix(1))) }
+    var taken: [String] = []
+    while let next = queue.next() { taken.append(next) }
+    #expect(taken == ["a1", "b1", "c1", "a2", "b2"])
+    #expect(queue.waitingCount == 1 && queue.activeCount == 5)
+    queue.end(origin: "b")
+    #expect(queue.next() == nil)
+    queue.end(origin: "a")
+    #expect(queue.next() == "a3")
+    #expect(queue.waitingCount == 0)
+    for origin in ["a", "a", "b", "c"] { queue.end(origin: origin) }
+    #expect(queue.activeCount == 0)
+  }
+
+  @Test("random appends and ends lose nothing, repeat nothing and never exceed the limit", arguments: 0..<20)
+  func randomQueue(_ round: Int) {
+    var generator = SystemRandomNumberGenerator()
+    var queue = GroupQueue<Int>(limit: Int.random(in: 1...5, using: &generator))
+    var (taken, active): ([Int], [Int: Int]) = ([], [:])
+    var added = 0
+    while taken.count < 1000 {
+      if added < 1000, Bool.random(using: &generator) {
+        queue.append(added, origin: "\(added % 7)")
+        added += 1
+      } else if let next = queue.next() {
+        taken.append(next)
+        active[next % 7, default: 0] += 1
+        #expect(active[next % 7]! <= queue.limit)
+      } else if let origin = active.filter({ $0.value > 0 }).keys.randomElement(using: &generator) {
+        active[origin]! -= 1
+        queue.end(origin: "\(origin)")
+      }
+    }
+    #expect(taken.sorted() == Array(0..<1000))
+    for origin in 0..<7 { #expect(taken.filter { $0 % 7 == origin } == Array(stride(from: origin, to: 1000, by: 7))) }
+  }
+
+  @Test(
+    "what stays in a group",
+    arguments: [
+      (200, ["Content-Length": "10"], GroupDecision.keep(length: 10)), (203, ["Content-Length": "0"], .keep(length: 0)),
+      (200, ["Content-Length": "1048576"], .keep(length: 1 << 20)), (200, ["Content-Length": "1048577"], .leave),
+      (200, [:], .leave), (200, ["Content-Length": "1", "Transfer-Encoding": "chunked"], .leave),
+      (200, ["Content-Length": "x"], .leave), (200, ["Content-Length": "1, 2"], .leave),
+      (200, ["Content-Length": "1, 1"], .keep(length: 1)),
+      (200, ["Content-Length": "1", "Content-Encoding": "gzip"], .leave),
+      (200, ["Content-Length": "1", "Content-Encoding": "identity"], .keep(length: 1)),
+      (201, ["Content-Length": "1"], .leave), (204, [:], .leave), (206, ["Content-Length": "1"], .leave),
+      (301, ["Content-Length": "1"], .leave), (404, ["Content-Length": "1"], .leave),
+    ])
+  func decision(_ status: Int, _ fields: [String: String], _ decision: GroupDecision) {
+    var headers = HTTPFields()
+    for (name, value) in fields { headers[HTTPField.Name(name)!] = value }
+    let head = ResponseHead(status: status, headers: headers)
+    #expect(GroupDecision(head: head, acceptable: nil, limit: 1 << 20) == decision)
+    #expect(GroupDecision(head: head, acceptable: [status], limit: 1 << 20) == decision)
+    #expect(GroupDecision(head: head, acceptable: [299], limit: 1 << 20) == .leave)
+  }
+
+  @Test(
+    "syncfs is for large groups, on file systems that report errors, while few other bytes wait",
+    arguments: [
+      (31, true, 0, SyncMethod.eachFile), (32, true, 0, .fileSystem), (256, true, 64 << 20, .fileSystem),
+      (256, true, (64 << 20) + 1001, .eachFile), (256, false, 0, .eachFile), (256, true, nil, .eachFile),
+    ] as [(Int, Bool, Int64?, SyncMethod)])
+  func method(_ files: Int, _ isSupported: Bool, _ unwritten: Int64?, _ method: SyncMethod) {
+    #expect(SyncMethod(files: files, bytes: 1000, isSupported: isSupported, unwritten: unwritten) == method)
+  }
+
+  @Test("unwritten memory is the sum of two lines")
+  func unwritten() {
+    #expect(
+      UnwrittenMemory.bytes(in: "MemTotal: 1 kB\nDirty:   12 kB\nWriteback:    3 kB\nWritebackTmp: 9 kB\n") == 15_360)
+    #expect(UnwrittenMemory.bytes(in: "Dirty: 12 kB\n") == nil)
+    #expect(UnwrittenMemory.bytes(in: "Dirty: -1 kB\nWriteback: 3 kB\n") == nil)
+    #expect(UnwrittenMemory.bytes(in: "Dirty: 9223372036854775807 kB\nWriteback: 3 kB\n") == nil)
+    #expect(UnwrittenMemory.bytes ?? -1 >= 0)
+  }
+
+  @Test(
+    "syncfs reports errors since Linux 5.8",
+    arguments: [
+      ("5.8.0", true), ("5.7.19", false), ("5.10.0-31-amd64", true), ("6.1", true), ("4.19.0", false), ("", false),
+      ("x", false), ("99999999999999999999.1", false),
+    ])
+  func release(_ release: String, _ isReporting: Bool) {
+    #expect(FileSystemSync.isReportingErrors(release: release) == isReporting)
+  }
+}

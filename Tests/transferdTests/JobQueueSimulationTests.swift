@@ -1,0 +1,274 @@
+import Foundation
+import TestSupport
+import Testing
+import TransferAPI
+
+@testable import Store
+@testable import transferd
+
+/// Random sequences of events against a model of the store: jobs with a state, a priority and an origin.
+@Suite struct JobQueueSimulationTests {
+  @Test("10,000 random sequences lose no job, run none twice and keep all limits", arguments: 0..<20)
+  func sequences(_ part: Int) throws {
+    for seed in 0..<500 {
+      var simulation = Simulation(seed: UInt64(part * 500 + seed))
+      #expect(throws: Never.self) {
+        for _ in 0..<40 { try simulation.step() }
+        try simulation.drain()
+      }
+    }
+  }
+}
+
+private struct Simulation {
+  private struct Job {
+    let origin: String
+    let priority: Int
+    var dueAt: Date
+    var runsAlone: Bool
+    var isRunning = false
+    var isDone = false
+    var fence: Int64 = 0
+  }
+
+  private struct Broken: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let seed: UInt64
+  private var random: ConversationRandom
+  private var now = Date(timeIntervalSince1970: 1_000_000)
+  private var queue: JobQueue
+  private var jobs: [JobID: Job] = [:]
+  /// The store operation that is under way.
+  private var operation: JobQueueAction?
+  /// The daemon's alarm: it keeps the earliest time only.
+  private var alarm: Date?
+  /// Attempts that were started and have not ended.
+  private var started: Set<JobID> = []
+  private var transferred: Set<JobID> = []
+  private var stopped: Set<JobID> = []
+  private var isolated: JobQueue.IsolatedAttempt?
+  /// Jobs that a search found and that were not claimed since.
+  private var known: Set<JobID> = []
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = ConversationRandom(seed: seed)
+    queue = JobQueue(
+      limits: .init(admission: Admission(maxActive: 3, maxPerOrigin: 2), maximumFinishing: 3),
+      governor: OriginGovernor(now: now))
+  }
+
+  // MARK: Steps
+
+  mutating func step() throws {
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0, 1: try add()
+    case 2, 3, 4: try answer()
+    case 5, 6: if let id = started.sorted().randomElement(using: &random) { try end(id) }
+    case 7: if let id = started.subtracting(transferred).sorted().randomElement(using: &random) { try transfer(id) }
+    case 8: try stop()
+    case 9:
+      let limits = JobQueue.Limits(
+        admission: Admission(
+          maxActive: .random(in: 1...6, using: &random), maxPerOrigin: .random(in: 1...4, using: &random)),
+        maximumFinishing: .random(in: 1...4, using: &random))
+      try send(.limitsChanged(limits))
+    case 10: try passTime(.random(in: 0...20, using: &random))
+    default:
+      guard let attempt = isolated, Bool.random(using: &random) else { return try send(.jobsChanged) }
+      isolated = nil
+      try send(.isolationLimitReached(attempt))
+    }
+  }
+
+  /// Ends everything: each job must be done after a bounded number of steps.
+  mutating func drain() throws {
+    try send(.jobsChanged)
+    for _ in 0..<2000 {
+      if jobs.values.allSatisfy(\.isDone), operation == nil, started.isEmpty {
+        try check(queue.isIdle, "the queue is not idle at the end")
+        return
+      }
+      if operation != nil {
+        try answer(mayFail: false)
+      } else if let id = started.sorted().first {
+        try end(id, completes: true)
+      } else {
+        guard let alarm else { throw broken("jobs wait, and no wake time is set") }
+        try passTime(max(0, alarm.timeIntervalSince(now)))
+      }
+    }
+    throw broken("jobs are left: \(jobs.filter { !$0.value.isDone })")
+  }
+
+  private mutating func add() throws {
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      let id = JobID(Int64(jobs.count + 1))
+      jobs[id] = Job(
+        origin: ["a", "b", "c"].randomElement(using: &random)!, priority: .random(in: 0...1, using: &random),
+        dueAt: now,
+        runsAlone: Int.random(in: 0..<10, using: &random) == 0)
+      if jobs[id]!.runsAlone { try send(.isolationNeeded) }
+    }
+    try send(.jobsChanged)
+  }
+
+  private mutating func passTime(_ seconds: TimeInterval) throws {
+    now += seconds
+    guard let time = alarm, time <= now else { return }
+    alarm = nil
+    try send(.jobsChanged)
+  }
+
+  private mutating func setAlarm(_ time: Date) { alarm = min(alarm ?? time, time) }
+
+  private mutating func transfer(_ id: JobID) throws {
+    transferred.insert(id)
+    try send(.transferred([(id, fence: jobs[id]!.fence)]))
+  }
+
+  private mutating func end(_ id: JobID, completes: Bool = false) throws {
+    started.remove(id)
+    let isPostponed = !completes && Int.random(in: 0..<3, using: &random) == 0
+    if isPostponed {
+      jobs[id]!.dueAt = now + .random(in: 0...30, using: &random)
+    } else {
+      jobs[id]!.dueAt = .distantPast
+    }
+    if !completes, Int.random(in: 0..<10, using: &random) == 0 {
+      _ = queue.governor.close(jobs[id]!.origin, for: .seconds(10), now: now)
+      setAlarm(now + 10)
+    }
+    try send(.ended([id]))
+  }
+
+  private mutating func stop() throws {
+    guard let id = jobs.keys.sorted().randomElement(using: &random) else { return }
+    if started.contains(id) { stopped.insert(id) }
+    try send(.stop([id], .pause))
+  }
+
+  // MARK: The store
+
+  private mutating func answer(mayFail: Bool = true) throws {
+    guard let current = operation else { return }
+    operation = nil
+    let fails = mayFail && Int.random(in: 0..<10, using: &random) == 0
+    switch current {
+    case .search(let search):
+      if fails { return try send(.searchFailed) }
+      let found = candidates(alone: false, excluding: search.excludedOrigins)
+      known.formUnion(found.map(\.id))
+      try send(.found(found, search, wakeTime: wakeTime(search)))
+    case .searchToRunAlone(let excluded):
+      if fails { return try send(.searchFailed) }
+      let found = candidates(alone: true, excluding: excluded)
+      let mayNeedIsolation = jobs.values.contains { $0.runsAlone && !$0.isDone }
+      try send(.foundToRunAlone(Array(found.prefix(1)), mayNeedIsolation: mayNeedIsolation))
+    case .turn(let ending, let claiming):
+      try send(.turned(try turn(ending, claiming, fails: fails)))
+    default: throw broken("\(current) is no operation")
+    }
+  }
+
+  private func isWaiting(_ job: Job) -> Bool { !job.isDone && !job.isRunning && job.dueAt <= now }
+
+  private func candidates(alone: Bool, excluding origins: Set<String>) -> [Candidate] {
+    jobs.filter { isWaiting($0.value) && $0.value.runsAlone == alone && !origins.contains($0.value.origin) }
+      .map { Candidate(id: $0.key, origin: $0.value.origin, priority: $0.value.priority) }
+      .sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+  }
+
+  private func wakeTime(_ search: JobQueueAction.Search) -> Date? {
+    var times = search.reopenTimes.map(\.value)
+    times += jobs.values.filter { !$0.isDone && !$0.isRunning && $0.dueAt > now }.map(\.dueAt)
+    return times.filter { $0 > now }.min()
+  }
+
+  private mutating func turn(_ ending: [JobID], _ claiming: [JobID], fails: Bool) throws -> JobQueueEvent.Turn {
+    var turn = JobQueueEvent.Turn(hasFailed: fails)
+    for id in ending {
+      var job = jobs[id]!
+      try check(job.isRunning && !started.contains(id), "\(id) is settled and did not end")
+      job.isRunning = false
+      job.isDone = job.dueAt == .distantPast
+      jobs[id] = job
+      if isolated?.job == id { isolated = nil }
+      turn.ended.append(.init(job: id, origin: job.origin, retryAt: job.isDone ? nil : job.dueAt))
+    }
+    guard !fails else { return turn }
+    for id in claiming {
+      var job = jobs[id]!
+      try check(isWaiting(job), "\(id) is claimed and does not wait")
+      try checkOrder(id, job)
+      known.remove(id)
+      job.isRunning = true
+      job.fence += 1
+      jobs[id] = job
+      turn.claimed.append(
+        .init(job: id, origin: job.origin, fence: job.fence, isolationLimit: job.runsAlone ? .seconds(600) : nil))
+    }
+    return turn
+  }
+
+  /// No job overtakes another one of its origin that the queue knew.
+  private func checkOrder(_ id: JobID, _ job: Job) throws {
+    guard !job.runsAlone else { return }
+    let overtaken = known.filter { other in
+      let rival = jobs[other]!
+      return rival.origin == job.origin && isWaiting(rival) && (rival.priority, id) > (job.priority, other)
+    }
+    try check(overtaken.isEmpty, "\(id) overtakes \(overtaken)")
+  }
+
+  // MARK: The daemon
+
+  private mutating func send(_ event: JobQueueEvent) throws {
+    for action in queue.handle(event, now: now) {
+      switch action {
+      case .search, .searchToRunAlone, .turn:
+        try check(operation == nil, "\(action) begins during \(operation as Any)")
+        operation = action
+        if case .turn(_, let claiming) = action { try checkLimits(claiming) }
+      case .start(let ids):
+        for id in ids {
+          try check(started.insert(id).inserted, "\(id) starts twice")
+          transferred.remove(id)
+        }
+      case .cancel(let ids): try check(started.isSuperset(of: ids), "an attempt that ended is cancelled")
+      case .wakeAt(let time): setAlarm(time)
+      case .limitIsolation(let attempt, _): isolated = attempt
+      }
+    }
+  }
+
+  private func checkLimits(_ claiming: [JobID]) throws {
+    guard !claiming.isEmpty else { return }
+    let admission = queue.limits.admission
+    let transferring = started.subtracting(transferred) + claiming
+    try check(transferring.count <= admission.maxActive, "\(transferring.count) transfers")
+    // A limit that was lowered does not stop what runs already.
+    let claimedOrigins = Set(claiming.map { jobs[$0]!.origin })
+    for (origin, ids) in Dictionary(grouping: transferring, by: { jobs[$0]!.origin })
+    where claimedOrigins.contains(origin) {
+      try check(ids.count <= admission.maxPerOrigin, "\(ids.count) transfers of \(origin)")
+    }
+    for id in claiming {
+      try check(!queue.governor.isClosed(jobs[id]!.origin, now: now), "\(id) starts at a closed origin")
+      try check(isolated == nil, "\(id) starts beside an isolated job")
+      try check(!jobs[id]!.runsAlone || started.isEmpty && claiming.count == 1, "\(id) does not run alone")
+    }
+  }
+
+  private func check(_ condition: Bool, _ text: @autoclosure () -> String) throws {
+    if !condition { throw broken(text()) }
+  }
+
+  private func broken(_ text: String) -> Broken { Broken(description: "seed \(seed): \(text)") }
+}
+
+extension Set<JobID> {
+  fileprivate static func + (set: Set<JobID>, ids: [JobID]) -> [JobID] { Array(set) + ids }
+}
