@@ -176,7 +176,10 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "StoreTests",
-      dependencies: ["Store", "TransferAPI", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "Store", "TransferAPI", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       exclude: ["Fixtures"],
       swiftSettings: common),
     .testTarget(

@@ -210,9 +210,14 @@ import TransferAPI
       _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM job")
     }
     for result in await fixture.store.remove([id], at: Fixture.at(1)) { try result.get() }
-    let start = ContinuousClock.now
-    try await fixture.add(Fixture.spec(2))
-    #expect(start.duration(to: .now) < .seconds(4))
+    // A caller that waited for the reader would wait for the busy timeout each time. A busy machine delays some of them.
+    var fastest = Duration.seconds(3600)
+    for number in 2...6 where fastest >= .seconds(Int64(DatabaseFile.busyTimeout)) {
+      let start = ContinuousClock.now
+      try await fixture.add(Fixture.spec(number))
+      fastest = min(fastest, start.duration(to: .now))
+    }
+    #expect(fastest < .seconds(Int64(DatabaseFile.busyTimeout)))
     #expect(try !Self.files(fixture.directory, holding: "wordsecret1x").isEmpty)
     try queue.inDatabase { db in try db.execute(sql: "COMMIT") }
     try queue.close()

@@ -94,9 +94,8 @@ import Testing
 
   @Test("a pattern of many stars takes no longer than its length allows")
   func stars() {
-    let clock = ContinuousClock()
     let name = String(repeating: "a", count: 200)
-    let time = clock.measure {
+    let time = ThreadTime.measure {
       #expect(!KnownHosts.matches(String(repeating: "*a", count: 100) + "*b", name))
       #expect(KnownHosts.matches(String(repeating: "*a", count: 100) + "*", name))
     }
