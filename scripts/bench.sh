@@ -257,7 +257,9 @@ small_turn() { # TOOL N DIR RESULTS
   fresh_beside "$3"
   case $1 in
     transferd)
-      start_daemon "${3%/*}/state" --max-active "$2" --max-per-origin "$2"
+      local limits=(--max-active "$2" --max-per-origin "$2")
+      [[ $2 != auto ]] || limits=() # the defaults
+      start_daemon "${3%/*}/state" "${limits[@]}"
       turn "$4" transferctl add -i "$work/urls" -d "$3" --wait
       ;;
     curl) turn "$4" curl -qsS -Z --parallel-max "$2" -K "$work/curl-${3//\//_}" ;;
@@ -276,7 +278,7 @@ small_turn() { # TOOL N DIR RESULTS
 small() { # DIR
   local place=$1 results=$work/results-small-$2 tool n best took out=$1/out
   declare -A parallel=() width=(
-    [transferd]="16 64 256" [curl]="16 64 256" [wget2]="8 16 64" [aria2c]="16 64" [durable]="16 64 256" [bare]="1")
+    [transferd]="auto 16 64 256" [curl]="16 64 256" [wget2]="8 16 64" [aria2c]="16 64" [durable]="16 64 256" [bare]="1")
   mkdir -p "$results" "$results-trial"
   find "$www/small" -type f -printf "$base/small/%f\n" | sort >"$work/urls"
   sed -E "s#.*/(.*)#url=\"$base/small/\1\"\noutput=\"$out/\1\"#" "$work/urls" >"$work/curl-${out//\//_}"

@@ -5,7 +5,7 @@ import TransferAPI
 @testable import transferd
 
 @Suite struct AdmissionTests {
-  private let admission = Admission(maxActive: 4, maxPerOrigin: 2)
+  private let admission = Admission(maxActive: 4, maxPerOrigin: .fixed(2))
 
   private func window(_ origins: String...) -> CandidateWindow {
     CandidateWindow(
@@ -93,8 +93,8 @@ import TransferAPI
       let origins = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
         String(Int.random(in: 0..<5, using: &generator))
       }
-      let admission = Admission(
-        maxActive: .random(in: 1...12, using: &generator), maxPerOrigin: .random(in: 1...5, using: &generator))
+      let limit = Int.random(in: 1...5, using: &generator)
+      let admission = Admission(maxActive: .random(in: 1...12, using: &generator), maxPerOrigin: .fixed(limit))
       let closed = String(Int.random(in: 0..<8, using: &generator))
       var load = Admission.Load()
       for _ in 0..<Int.random(in: 0...8, using: &generator) {
@@ -107,7 +107,7 @@ import TransferAPI
       var (expected, rest, total, perOrigin) = ([JobID](), [JobID](), load.total, load.perOrigin)
       for candidate in ordered {
         let has = perOrigin[candidate.origin, default: 0]
-        if total < admission.maxActive, has < admission.maxPerOrigin, candidate.origin != closed {
+        if total < admission.maxActive, has < limit, candidate.origin != closed {
           expected.append(candidate.id)
           total += 1
           perOrigin[candidate.origin] = has + 1

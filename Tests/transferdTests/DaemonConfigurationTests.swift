@@ -57,7 +57,7 @@ import TransferEngine
           timeout: 5s
       """)
     var expected = DaemonConfiguration()
-    expected.limits.queue.admission = Admission(maxActive: 3, maxPerOrigin: 2)
+    expected.limits.queue.admission = Admission(maxActive: 3, maxPerOrigin: .fixed(2))
     expected.limits.maxAttempts = 5
     expected.limits.timeouts = .init(connect: .seconds(120), stall: .milliseconds(500))
     expected.historyDays = 0
@@ -90,6 +90,8 @@ import TransferEngine
       ("transferd:\n\n\n  maxActive: 0\n", ["line 4", "maxActive is \"0\"", "from 1 to 10000"]),
       ("transferd:\n  maxActive: 10001\n", ["from 1 to 10000"]),
       ("transferd:\n  maxActive: 1.5\n", ["\"1.5\"", "a whole number"]),
+      ("transferd:\n  maxPerOrigin: many\n", ["maxPerOrigin is \"many\"", "auto or a whole number from 1 to 10000"]),
+      ("transferd:\n  maxPerOrigin: 0\n", ["maxPerOrigin is \"0\"", "auto or a whole number"]),
       ("transferd:\n  maxActive: true\n", ["\"true\"", "a whole number"]),
       ("transferd:\n  maxActive:\n", ["maxActive has no value"]),
       ("transferd:\n  maxActive: [1, 2]\n", ["maxActive is a list"]),
@@ -135,7 +137,10 @@ import TransferEngine
       "TRANSFERD_LOG_LEVEL": "",
     ]
     let loaded = try load(text, environment: environment, flags: .init(maxActive: 5))
-    #expect(loaded.limits.queue.admission == Admission(maxActive: 5, maxPerOrigin: 4))
+    #expect(loaded.limits.queue.admission == Admission(maxActive: 5, maxPerOrigin: .fixed(4)))
+    #expect(
+      try load(text, environment: ["TRANSFERD_MAX_PER_ORIGIN": "auto"]).limits.queue.admission
+        == Admission(maxActive: 3, maxPerOrigin: .automatic))
     #expect(loaded.historyDays == 3 && loaded.logLevel == .notice)
     for text in ["/bin/echo,done", " /bin/echo , done\t"] {
       let hooks = ["TRANSFERD_HOOKS_ON_COMPLETE": text]

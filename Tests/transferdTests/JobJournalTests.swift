@@ -14,6 +14,10 @@ import TransferAPI
     let record: JobRecord
     /// Whether the row already named the file to be renamed when the slot was released.
     let slot = Watched<[Bool]>([])
+    /// What was reported when the slot was released.
+    let transfers = Watched<[JobQueueEvent.Transfer]>([])
+    /// The number of reports of a large file.
+    let large = Watched(0)
 
     init() async throws {
       directory = try TemporaryDirectory()
@@ -24,11 +28,15 @@ import TransferAPI
     }
 
     func journal(fence: Int64) -> JobJournal {
-      let (store, slot, id) = (store, slot, record.job.id)
-      return JobJournal(store: store, id: id, fence: fence, isUnnamed: false) {
-        let isNamed = (try? await store.job(id, in: .everything))??.finishing != nil
-        slot.mutate { $0.append(isNamed) }
-      }
+      let (store, slot, transfers, large, id) = (store, slot, transfers, large, record.job.id)
+      let reports = AttemptReports(
+        transferred: { reported in
+          let isNamed = (try? await store.job(id, in: .everything))??.finishing != nil
+          slot.mutate { $0.append(isNamed) }
+          transfers.mutate { $0 += reported }
+        },
+        foundLarge: { _, _ in large.mutate { $0 += 1 } }, ended: { _ in })
+      return JobJournal(store: store, id: id, fence: fence, isUnnamed: false, reports: reports)
     }
   }
 
@@ -46,10 +54,20 @@ import TransferAPI
     let world = try await World()
     try await world.journal(fence: world.record.fence).willRename(Self.data(size))
     #expect(world.slot.value == [false])
+    #expect(world.transfers.value == [.init(job: world.record.job.id, fence: world.record.fence, isLarge: isKept)])
     let row = try #require(try await world.store.job(world.record.job.id, in: .everything))
     #expect(row.finishing == .init(device: 1, inode: 2))
     #expect(row.job.bytesDone == size)
     #expect((row.resumeData != nil) == isKept)
+    await world.store.close()
+  }
+
+  @Test(
+    "a running transfer of more than 1 MiB is reported", arguments: [(1 << 20, 0), (1 << 20 + 1, 1)] as [(Int64, Int)])
+  func large(_ size: Int64, _ reports: Int) async throws {
+    let world = try await World()
+    try await world.journal(fence: world.record.fence).record(Self.data(size))
+    #expect(world.large.value == reports && world.transfers.value.isEmpty)
     await world.store.close()
   }
 

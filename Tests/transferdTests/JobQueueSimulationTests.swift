@@ -56,7 +56,7 @@ private struct Simulation {
     self.seed = seed
     random = ConversationRandom(seed: seed)
     queue = JobQueue(
-      limits: .init(admission: Admission(maxActive: 3, maxPerOrigin: 2), maximumFinishing: 3),
+      limits: .init(admission: Admission(maxActive: 3, maxPerOrigin: .fixed(2)), maximumFinishing: 3),
       governor: OriginGovernor(now: now))
   }
 
@@ -70,9 +70,10 @@ private struct Simulation {
     case 7: if let id = started.subtracting(transferred).sorted().randomElement(using: &random) { try transfer(id) }
     case 8: try stop()
     case 9:
+      let perOrigin = Int.random(in: 0...4, using: &random)
       let limits = JobQueue.Limits(
         admission: Admission(
-          maxActive: .random(in: 1...6, using: &random), maxPerOrigin: .random(in: 1...4, using: &random)),
+          maxActive: .random(in: 1...40, using: &random), maxPerOrigin: perOrigin == 0 ? .automatic : .fixed(perOrigin)),
         maximumFinishing: .random(in: 1...4, using: &random))
       try send(.limitsChanged(limits))
     case 10: try passTime(.random(in: 0...20, using: &random))
@@ -126,7 +127,8 @@ private struct Simulation {
 
   private mutating func transfer(_ id: JobID) throws {
     transferred.insert(id)
-    try send(.transferred([(id, fence: jobs[id]!.fence)]))
+    try send(
+      .transferred([.init(job: id, fence: jobs[id]!.fence, isLarge: Int.random(in: 0..<4, using: &random) == 0)]))
   }
 
   private mutating func end(_ id: JobID, completes: Bool = false) throws {
@@ -253,7 +255,7 @@ private struct Simulation {
     let claimedOrigins = Set(claiming.map { jobs[$0]!.origin })
     for (origin, ids) in Dictionary(grouping: transferring, by: { jobs[$0]!.origin })
     where claimedOrigins.contains(origin) {
-      try check(ids.count <= admission.maxPerOrigin, "\(ids.count) transfers of \(origin)")
+      try check(ids.count <= queue.maxPerOriginInForce, "\(ids.count) transfers of \(origin)")
     }
     for id in claiming {
       try check(!queue.governor.isClosed(jobs[id]!.origin, now: now), "\(id) starts at a closed origin")

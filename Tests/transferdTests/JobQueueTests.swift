@@ -10,7 +10,7 @@ import TransferAPI
 
   private static func queue(maxActive: Int = 4, maxPerOrigin: Int = 2) -> JobQueue {
     JobQueue(
-      limits: .init(admission: Admission(maxActive: maxActive, maxPerOrigin: maxPerOrigin)),
+      limits: .init(admission: Admission(maxActive: maxActive, maxPerOrigin: .fixed(maxPerOrigin))),
       governor: OriginGovernor(now: now))
   }
 
@@ -51,7 +51,7 @@ import TransferAPI
         == [.start([JobID(1)]), .search(Self.search)])
     #expect(queue.handle(.found([], Self.search, wakeTime: nil), now: Self.now) == [])
     #expect(queue.attempts[JobID(1)]?.phase == .transferring)
-    #expect(queue.handle(.transferred([(JobID(1), fence: 1)]), now: Self.now) == [])
+    #expect(queue.handle(.transferred([.init(job: JobID(1), fence: 1, isLarge: false)]), now: Self.now) == [])
     #expect(queue.attempts[JobID(1)]?.phase == .finishing)
     #expect(queue.handle(.ended([JobID(1)]), now: Self.now) == [.turn(ending: [JobID(1)], claiming: [])])
     let turn = JobQueueEvent.Turn(ended: [.init(job: JobID(1), origin: "a")])
@@ -83,9 +83,58 @@ import TransferAPI
   @Test("the end of a former attempt changes nothing")
   func formerAttempt() {
     var queue = Self.busyQueue()
-    #expect(queue.handle(.transferred([(JobID(1), fence: 7), (JobID(9), fence: 1)]), now: Self.now) == [])
+    #expect(
+      queue.handle(
+        .transferred([.init(job: JobID(1), fence: 7, isLarge: false), .init(job: JobID(9), fence: 1, isLarge: true)]),
+        now: Self.now) == [])
     #expect(queue.handle(.ended([JobID(9)]), now: Self.now) == [])
     #expect(queue.attempts.values.allSatisfy { $0.phase == .transferring })
+  }
+
+  @Test("with auto 8 transfers of an origin start, and one of a larger file keeps others from growing above 8")
+  func automaticWidth() {
+    var queue = JobQueue(
+      limits: .init(admission: Admission(maxActive: 64, maxPerOrigin: .automatic)),
+      governor: OriginGovernor(now: Self.now))
+    var time = Self.now
+    var running: [JobID] = []
+    /// Reports an event, and answers searches and turns at once.
+    func send(_ event: JobQueueEvent) {
+      var actions = queue.handle(event, now: time)
+      while !actions.isEmpty {
+        switch actions.removeFirst() {
+        case .search(let search):
+          actions += queue.handle(.found([], search, wakeTime: nil), now: time)
+        case .turn(let ended, let claimed):
+          running += claimed
+          let turn = JobQueueEvent.Turn(
+            ended: ended.map { .init(job: $0, origin: "a") },
+            claimed: claimed.map { .init(job: $0, origin: "a", fence: 1) })
+          actions += queue.handle(.turned(turn), now: time)
+        default: break
+        }
+      }
+    }
+    _ = queue.handle(.jobsChanged, now: time)
+    let candidates = (1...400).map { Candidate(id: JobID($0), origin: "a", priority: 0) }
+    send(.found(candidates, Self.search, wakeTime: nil))
+    #expect(running.count == 8 && queue.maxPerOriginInForce == 8)
+    // Every 10 ms all running files arrive: the speed grows with the width.
+    for _ in 0..<30 where running.count < 32 {
+      time += 0.01
+      let arrived = running
+      running = []
+      send(.transferred(arrived.map { .init(job: $0, fence: 1, isLarge: false) }))
+      send(.ended(arrived))
+    }
+    #expect(running.count == 32)
+    #expect(queue.maxPerOriginInForce == 32)
+    send(.foundLarge(running[0], fence: 1))
+    #expect(queue.maxPerOriginInForce == 8)
+    send(.ended([running[0]]))
+    #expect(queue.maxPerOriginInForce == 32)
+    queue.recordRefusal(by: "a", now: time)
+    #expect(queue.maxPerOriginInForce == 16)
   }
 
   // MARK: Failures of the store
@@ -226,8 +275,9 @@ import TransferAPI
 
   /// Events that may come at any time: those that no operation answers.
   private static let spontaneous: [JobQueueEvent] = [
-    .jobsChanged, .isolationNeeded, .limitsChanged(.init(admission: Admission(maxActive: 1, maxPerOrigin: 1))),
-    .transferred([(JobID(1), fence: 1)]), .ended([JobID(1)]), .ended([]), .stop([JobID(1), JobID(2)], .pause),
+    .jobsChanged, .isolationNeeded, .limitsChanged(.init(admission: Admission(maxActive: 1, maxPerOrigin: .fixed(1)))),
+    .foundLarge(JobID(1), fence: 1), .transferred([.init(job: JobID(1), fence: 1, isLarge: false)]), .ended([JobID(1)]),
+    .ended([]), .stop([JobID(1), JobID(2)], .pause),
     .isolationLimitReached(.init(job: JobID(1), fence: 1)), .shutdown,
   ]
 

@@ -21,7 +21,7 @@ import TransferEngine
     var governor: OriginGovernor
     var jobs: [Waiting]
     var generator: SystemRandomNumberGenerator = .init()
-    let admission = Admission(maxActive: 16, maxPerOrigin: 8)
+    let admission = Admission(maxActive: 16, maxPerOrigin: .fixed(8))
     let maximumAttempts = 20
     var mostAttempts: Int { jobs.map(\.attempt).max() ?? 0 }
     static let origin = "http://h:80"

@@ -75,7 +75,7 @@ import TransferAPI
     }
     var governor = OriginGovernor(now: Self.now)
     _ = governor.close(closed, for: .seconds(7200), now: Self.now)
-    let admission = Admission(maxActive: 16, maxPerOrigin: 8)
+    let admission = Admission(maxActive: 16, maxPerOrigin: .fixed(8))
     var load = Admission.Load()
     for _ in 0..<8 { load.add(full) }
 

@@ -2,8 +2,10 @@ import TransferAPI
 
 /// What running attempts report to the scheduler.
 struct AttemptReports: Sendable {
-  /// All bytes of these attempts have arrived; the fence names the claim.
-  let transferred: @Sendable ([(JobID, fence: Int64)]) async -> Void
+  /// All bytes of these downloads have arrived.
+  let transferred: @Sendable ([JobQueueEvent.Transfer]) async -> Void
+  /// A running attempt, under the claim with this fence, transfers a file that is not small.
+  let foundLarge: @Sendable (JobID, _ fence: Int64) async -> Void
   /// These attempts have ended.
   let ended: @Sendable ([(JobID, AttemptResponse)]) async -> Void
 }

@@ -78,7 +78,10 @@ final class GroupedDownloads: DownloadGroupJournal {
 
   func didFinishTransfer(_ tags: [Int]) async {
     let (fences, reports) = state.withLock { ($0.fences, $0.reports) }
-    await reports?.transferred(tags.compactMap { tag in fences[tag].map { (JobID(Int64(tag)), fence: $0) } })
+    let transfers = tags.compactMap { tag in
+      fences[tag].map { JobQueueEvent.Transfer(job: JobID(Int64(tag)), fence: $0, isLarge: false) }
+    }
+    await reports?.transferred(transfers)
   }
 }
 

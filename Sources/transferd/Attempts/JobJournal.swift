@@ -11,19 +11,18 @@ struct JobJournal: DownloadJournal {
   let fence: Int64
   /// Whether the response names the destination file.
   let isUnnamed: Bool
-  /// Called when all bytes have arrived and another job can use the network slot.
-  let didFinishTransfer: @Sendable () async -> Void
-
-  private static let smallFile: Int64 = 1 << 20
+  let reports: AttemptReports
 
   func record(_ data: ResumeData) async throws {
+    if max(data.totalBytes ?? 0, data.checkpointBytes) > OriginWidth.smallFile { await reports.foundLarge(id, fence) }
     try await save(data, encoded: data.encoded(), finishing: nil)
   }
 
   func willRename(_ data: ResumeData) async throws {
-    await didFinishTransfer()
+    let isSmall = data.checkpointBytes <= OriginWidth.smallFile
+    // Another job can use the network slot from here on.
+    await reports.transferred([.init(job: id, fence: fence, isLarge: !isSmall)])
     // Small files get no resume data: fetching one again after a crash costs less than storing it for every file.
-    let isSmall = data.checkpointBytes <= Self.smallFile
     try await save(
       data, encoded: isSmall ? nil : data.encoded(), finishing: data.partialFile.identity.withoutBirth)
   }

@@ -105,12 +105,12 @@ struct JobRunner: Sendable {
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
     if spec.options.download.replace { options.insert(.removePreviousFile) }
-    let (id, fence) = (record.job.id, record.fence)
-    let journal = JobJournal(store: store, id: id, fence: fence, isUnnamed: spec.destination.hasTrailingSlash) {
-      await reports.transferred([(id, fence: fence)])
-    }
+    let journal = JobJournal(
+      store: store, id: record.job.id, fence: record.fence, isUnnamed: spec.destination.hasTrailingSlash,
+      reports: reports)
     return GroupDownload(
-      tag: id.tag, request: request, to: destination, options: options, rules: paths.rules(for: spec.owner, .write),
+      tag: record.job.id.tag, request: request, to: destination, options: options,
+      rules: paths.rules(for: spec.owner, .write),
       resumingWith: record.resumeData, expecting: Self.digests(spec.options.download.checksum),
       partialName: Self.partialName(of: record), acceptableStatusCodes: Self.successes, journal: journal,
       interceptor: SecretAdapter(spec, secrets))

@@ -29,12 +29,14 @@ struct DaemonServices: Sendable {
 
   /// - Parameter scope: the jobs that are counted.
   func stats(in scope: Scope) async throws -> Stats {
-    let limits = await scheduler.limits
+    let (maxActive, maxPerOrigin) = await (
+      scheduler.limits.queue.admission.maxActive, scheduler.queue.maxPerOriginInForce
+    )
     return Stats(
       version: Version.current, pid: getpid(), stateDirectory: stateDirectory, startedAt: startedAt,
       counts: try await store.counts(in: scope),
       bytesPerSecond: scheduler.tracker.all(in: scope).reduce(0) { $0.saturatingSum($1.bytesPerSecond) },
-      maxActive: limits.queue.admission.maxActive, maxPerOrigin: limits.queue.admission.maxPerOrigin,
+      maxActive: maxActive, maxPerOrigin: maxPerOrigin,
       lastEvent: try await store.lastEvent(in: scope))
   }
 }

@@ -18,7 +18,11 @@ struct ConfigurationKey: Sendable {
 
   static let all: [ConfigurationKey] = [
     number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
-    number("maxPerOrigin", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxPerOrigin = $1 },
+    scalar("maxPerOrigin", "auto or a whole number from 1 to \(DaemonConfiguration.activeRange.upperBound)") {
+      $0.limits.queue.admission.maxPerOrigin = $1
+    } _: {
+      PerOriginLimit($0, in: DaemonConfiguration.activeRange)
+    },
     number("maxAttempts", 1...10_000) { $0.limits.maxAttempts = $1 },
     duration("connectTimeout") { $0.limits.timeouts.connect = $1 },
     duration("stallTimeout") { $0.limits.timeouts.stall = $1 },

@@ -26,7 +26,7 @@ struct DaemonConfiguration: Equatable, Sendable {
   struct Flags: Equatable, Sendable {
     var configurationFile: String?
     var maxActive: Int?
-    var maxPerOrigin: Int?
+    var maxPerOrigin: PerOriginLimit?
     var logLevel: Logger.Level?
   }
 

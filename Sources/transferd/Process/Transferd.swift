@@ -25,21 +25,27 @@ struct Transferd: ParsableCommand {
   @Option(help: "Maximum number of concurrent transfers.")
   var maxActive: Int?
 
-  @Option(help: "Maximum number of concurrent transfers with one origin.")
-  var maxPerOrigin: Int?
+  @Option(help: "Maximum number of concurrent transfers with one origin, or auto.")
+  var maxPerOrigin: String?
 
   @Option(help: "trace, debug, info, notice, warning or error.")
   var logLevel: String?
 
   func validate() throws {
-    for (name, value) in [("--max-active", maxActive), ("--max-per-origin", maxPerOrigin)] {
-      if let value, !DaemonConfiguration.activeRange.contains(value) {
-        throw ValidationError("\(name) must be from 1 to \(DaemonConfiguration.activeRange.upperBound)")
-      }
+    let range = DaemonConfiguration.activeRange
+    if let maxActive, !range.contains(maxActive) {
+      throw ValidationError("--max-active must be from 1 to \(range.upperBound)")
+    }
+    if maxPerOrigin != nil, perOriginLimit == nil {
+      throw ValidationError("--max-per-origin must be auto or from 1 to \(range.upperBound)")
     }
     if let logLevel, Logger.Level(rawValue: logLevel) == nil {
       throw ValidationError("--log-level must be one of trace, debug, info, notice, warning, error")
     }
+  }
+
+  private var perOriginLimit: PerOriginLimit? {
+    maxPerOrigin.flatMap { PerOriginLimit($0, in: DaemonConfiguration.activeRange) }
   }
 
   func run() throws {
@@ -47,7 +53,7 @@ struct Transferd: ParsableCommand {
     let signals = SignalSequence([SIGTERM, SIGINT, SIGHUP])
     let daemon = DaemonProcess(
       flags: .init(
-        configurationFile: config, maxActive: maxActive, maxPerOrigin: maxPerOrigin,
+        configurationFile: config, maxActive: maxActive, maxPerOrigin: perOriginLimit,
         logLevel: logLevel.flatMap(Logger.Level.init(rawValue:))),
       socket: socket, stateDirectory: stateDirectory, signals: signals)
     GlobalExecutor.install(count: sysconf(Int32(_SC_NPROCESSORS_ONLN)))

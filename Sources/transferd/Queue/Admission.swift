@@ -6,7 +6,7 @@ struct Admission: Equatable, Sendable {
   /// Maximum number of concurrent transfers.
   var maxActive: Int
   /// Maximum number of concurrent transfers with one origin.
-  var maxPerOrigin: Int
+  var maxPerOrigin: PerOriginLimit
 
   /// The number of running transfers, in total and for each origin.
   struct Load: Equatable, Sendable {
@@ -27,7 +27,7 @@ struct Admission: Equatable, Sendable {
 
   /// Removes the jobs that may start from the window, in its order.
   /// - Parameters:
-  ///   - capacity: the number of concurrent transfers that the governor allows an origin now.
+  ///   - capacity: the number of concurrent transfers that an origin can have now; `maxPerOrigin` is a further bound.
   ///   - lastProbes: for each origin that is only probed, the job that probed it last. The job with the next id probes it
   ///     now, so an outage uses the attempts of all jobs evenly, not those of the first few.
   func pick(
@@ -42,12 +42,19 @@ struct Admission: Equatable, Sendable {
     let picked = window.take(saturated(load, capacity: capacity)) { candidate in
       guard load.total < maxActive else { return .stop }
       if let probe = nextProbes[candidate.origin], probe != candidate.id { return .skip }
-      let limit = min(maxPerOrigin, capacity(candidate.origin))
+      let limit = bounded(capacity(candidate.origin))
       guard load.perOrigin[candidate.origin, default: 0] < limit else { return .originIsFull }
       load.add(candidate.origin)
       return .take
     }
     return picked.map(\.id)
+  }
+
+  private func bounded(_ capacity: Int) -> Int {
+    switch maxPerOrigin {
+    case .automatic: capacity
+    case .fixed(let limit): min(limit, capacity)
+    }
   }
 
   /// The job to run in isolation: the first candidate if no attempt is under way. Call it only when no other job can start
@@ -65,6 +72,6 @@ struct Admission: Equatable, Sendable {
 
   /// The origins that have reached their limit.
   func saturated(_ load: Load, capacity: (String) -> Int) -> Set<String> {
-    Set(load.perOrigin.filter { $0.value >= min(maxPerOrigin, capacity($0.key)) }.keys)
+    Set(load.perOrigin.filter { $0.value >= bounded(capacity($0.key)) }.keys)
   }
 }

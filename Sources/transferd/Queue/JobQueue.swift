@@ -10,7 +10,7 @@ import TransferAPI
 struct JobQueue: Sendable {
   /// The limits of the configuration.
   struct Limits: Equatable, Sendable {
-    var admission = Admission(maxActive: 16, maxPerOrigin: 8)
+    var admission = Admission(maxActive: 64, maxPerOrigin: .automatic)
     /// Maximum number of attempts that verify and rename their files, in addition to the transfers.
     var maximumFinishing = 256
   }
@@ -29,6 +29,8 @@ struct JobQueue: Sendable {
 
     let origin: String
     let fence: Int64
+    /// Its file is not small (`OriginWidth.smallFile`), as far as is known.
+    var isLarge: Bool
     var phase = Phase.transferring
     /// Why it was stopped; `nil` if it was not.
     var stop: StopReason?
@@ -54,6 +56,7 @@ struct JobQueue: Sendable {
 
   private(set) var limits: Limits
   var governor: OriginGovernor
+  private var widths = OriginWidths()
   private(set) var attempts: [JobID: Attempt] = [:]
   private(set) var isolated: IsolatedAttempt?
   private(set) var isStopping = false
@@ -82,6 +85,17 @@ struct JobQueue: Sendable {
 
   /// No attempt is under way and no store operation.
   var isIdle: Bool { attempts.isEmpty && operation == nil }
+
+  /// The number of concurrent transfers that an origin may have now: with `auto` the largest of all origins in use.
+  var maxPerOriginInForce: Int {
+    switch limits.admission.maxPerOrigin {
+    case .automatic: widths.widest(of: load.perOrigin.keys)
+    case .fixed(let limit): limit
+    }
+  }
+
+  /// An origin has refused a request (429 or 503) or a connection.
+  mutating func recordRefusal(by origin: String, now: Date) { widths.recordRefusal(by: origin, now: now) }
 
   /// Takes an event into account.
   /// - Returns: what the daemon has to do now, in this order.
@@ -132,8 +146,11 @@ struct JobQueue: Sendable {
       hasSearchedToRunAlone = false
       finish(turn, now: now, &actions)
     case .transferred(let transfers):
-      for (id, fence) in transfers { didTransfer(id, fence, now: now) }
-    case .ended(let ids):
+      for transfer in transfers { didTransfer(transfer, now: now) }
+    case .foundLarge(let id, let fence):
+      foundLarge(id, fence)
+    case .ended(let ids, let uploads):
+      for upload in uploads { record(upload, now: now) }
       for id in ids { didEnd(id) }
     case .stop(let ids, let reason):
       stop(ids, reason, &actions)
@@ -160,30 +177,52 @@ struct JobQueue: Sendable {
     }
     var started: [JobID] = []
     for claim in turn.claimed where attempts[claim.job] == nil {
-      attempts[claim.job] = Attempt(origin: claim.origin, fence: claim.fence)
+      attempts[claim.job] = Attempt(origin: claim.origin, fence: claim.fence, isLarge: claim.isLarge)
       load.add(claim.origin)
+      if claim.isLarge { widths.startLargeFile(of: claim.origin) }
       started.append(claim.job)
       guard let limit = claim.isolationLimit else { continue }
       let attempt = IsolatedAttempt(job: claim.job, fence: claim.fence)
       isolated = attempt
       actions.append(.limitIsolation(attempt, limit))
     }
+    widths.prune { [load] in load.perOrigin[$0] != nil }
     if turn.hasFailed { waitForStore(now, &actions) }
     guard !started.isEmpty else { return }
     actions.append(.start(started))
     if isStopping { stop(started, .shutdown, &actions) }
   }
 
-  private mutating func didTransfer(_ id: JobID, _ fence: Int64, now: Date) {
-    guard let attempt = attempts[id], attempt.fence == fence, attempt.phase == .transferring else { return }
-    attempts[id]?.phase = .finishing
-    load.remove(attempt.origin)
+  private mutating func didTransfer(_ transfer: JobQueueEvent.Transfer, now: Date) {
+    guard let attempt = attempts[transfer.job], attempt.fence == transfer.fence, attempt.phase == .transferring
+    else { return }
+    attempts[transfer.job]?.phase = .finishing
+    record(transfer, now: now)
+    freeSlot(of: attempt)
     governor.recordResponse(from: attempt.origin, now: now)
+  }
+
+  /// Counts a file that has arrived.
+  private mutating func record(_ transfer: JobQueueEvent.Transfer, now: Date) {
+    guard let attempt = attempts[transfer.job], attempt.fence == transfer.fence else { return }
+    widths.recordFile(of: attempt.origin, isLarge: transfer.isLarge, now: now)
+  }
+
+  private mutating func foundLarge(_ id: JobID, _ fence: Int64) {
+    guard let attempt = attempts[id], attempt.fence == fence, attempt.phase == .transferring, !attempt.isLarge
+    else { return }
+    attempts[id]?.isLarge = true
+    widths.startLargeFile(of: attempt.origin)
+  }
+
+  private mutating func freeSlot(of attempt: Attempt) {
+    load.remove(attempt.origin)
+    if attempt.isLarge { widths.endLargeFile(of: attempt.origin) }
   }
 
   private mutating func didEnd(_ id: JobID) {
     guard let attempt = attempts[id], attempt.phase == .transferring || attempt.phase == .finishing else { return }
-    if attempt.phase == .transferring { load.remove(attempt.origin) }
+    if attempt.phase == .transferring { freeSlot(of: attempt) }
     attempts[id]?.phase = .ended
     ended.append(id)
   }
@@ -248,7 +287,10 @@ struct JobQueue: Sendable {
     guard isolated == nil, !isStopping, load.total < limits.admission.maxActive, finishing < limits.maximumFinishing
     else { return .jobs([]) }
     governor.adjustToClock(now)
-    let capacity = { [governor] name in governor.capacity(of: name, now: now) }
+    let capacity = { [governor, widths, limits] name in
+      let capacity = governor.capacity(of: name, now: now)
+      return limits.admission.maxPerOrigin == .automatic ? min(capacity, widths.limit(of: name)) : capacity
+    }
     // New jobs may have a higher priority than those in the window.
     if !isWindowStale {
       let picked = limits.admission.pick(

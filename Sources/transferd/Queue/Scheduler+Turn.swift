@@ -37,6 +37,7 @@ extension Scheduler {
     active[record.job.id] = Active(record: record)
     return .init(
       job: record.job.id, origin: record.spec.origin, fence: record.fence,
+      isLarge: (record.job.bytesTotal ?? 0) > OriginWidth.smallFile,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)
   }
 
@@ -73,6 +74,9 @@ extension Scheduler {
     guard let error = response.error else {
       queue.governor.recordResponse(from: origin, now: now)
       return
+    }
+    if error.isConnectionFailure || [429, 503].contains(error.status) && response.respondingOrigin == origin {
+      queue.recordRefusal(by: origin, now: now)
     }
     if error.isConnectionFailure {
       queue.governor.recordConnectionFailure(to: origin, by: record.job.id, now: now)

@@ -119,6 +119,7 @@ actor Scheduler {
     let reports = AttemptReports(
       // Not awaited by the attempt: renaming the file should not wait for the start of other jobs.
       transferred: { [weak self] transfers in Task { await self?.send(.transferred(transfers)) } },
+      foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
       ended: { [weak self] responses in await self?.didEnd(responses) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)
     for (record, request) in started {
@@ -129,8 +130,18 @@ actor Scheduler {
   }
 
   private func didEnd(_ responses: [(JobID, AttemptResponse)]) {
-    for (id, response) in responses { active[id]?.response = response }
-    send(.ended(responses.map(\.0)))
+    var uploads: [JobQueueEvent.Transfer] = []
+    for (id, response) in responses {
+      guard let record = active[id]?.record else { continue }
+      active[id]?.response = response
+      if case .upload(let upload) = response, upload.error == nil {
+        uploads.append(
+          .init(
+            job: id, fence: record.fence,
+            isLarge: max(upload.bytesSent, record.job.bytesTotal ?? 0) > OriginWidth.smallFile))
+      }
+    }
+    send(.ended(responses.map(\.0), uploads: uploads))
   }
 
   // MARK: Stopping attempts
