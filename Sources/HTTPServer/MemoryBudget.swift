@@ -47,8 +47,8 @@ public final class MemoryBudget: Sendable {
   /// The number of requests that wait.
   public var waitingCount: Int { state.withLock(\.waiters.count) }
 
-  /// Suspends until there is room. Those who wait get it in their order, but one who has reached a limit of their own, or
-  /// asks for much, does not hold up the others.
+  /// Suspends until there is room. Requests are served in order, but a user who has reached a limit, or a request for
+  /// much memory, does not delay the others.
   /// - Parameters:
   ///   - bytes: at most the share of one user (`ServerLimits.bodyMemoryPerUser`).
   ///   - uid: who asks; `nil` for a client without one, which counts as one more user.

@@ -2,8 +2,8 @@ import TransferAPI
 
 /// What a verb means for many jobs at once: which rows one statement may change, and how.
 ///
-/// Pure. A job is *plain* for a verb if the verb changes its row and its history, and nothing else. Jobs with files, uploads on
-/// servers, secrets or places in a line are not plain: they take the way of single jobs.
+/// Pure. A job is *plain* for a verb if the verb changes only its row and its history. Jobs with files, uploads on
+/// servers, secrets or a place in a line are not plain: they are handled one by one.
 struct GroupVerb {
   let verb: JobVerb
 

@@ -59,8 +59,8 @@ extension JobSpec {
   /// The destination as the row holds it. Uploads to the same place have the same one.
   var storedDestination: String { kind == .upload ? Self.split(url: destination).open : destination }
 
-  /// A URL without its secrets. 16 bits of a hash stand behind it, so that uploads to places that only a secret tells apart
-  /// do not wait for each other; they are too few to reveal the secret.
+  /// The URL without its secrets, and the secret URL. A hash of 16 bits is appended, so that uploads to URLs that
+  /// differ only in a secret do not wait for each other. The hash is too short to reveal the secret.
   static func split(url: String) -> (open: String, secret: String?) {
     guard url.utf8.contains(UInt8(ascii: "?")) else { return (url, nil) }
     let open = Secrets.redacting(url: url)

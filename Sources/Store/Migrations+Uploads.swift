@@ -1,7 +1,7 @@
 /// Version 2: uploads.
 extension Migrations {
-  /// - `follows`: the unfinished upload to the same URL that goes first. Every such upload is followed by one at most, so
-  ///   that they form a line; a job that follows is no candidate.
+  /// - `follows`: the unfinished upload to the same URL that goes first. At most one upload follows another, so they
+  ///   form a line. An upload that follows another is not a candidate.
   /// - `spool`: the token of the daemon's own copy of what came by standard input.
   /// - `action_…`: what becomes of the file of a completed upload.
   static let uploadColumns = """
@@ -26,7 +26,7 @@ extension Migrations {
     CREATE UNIQUE INDEX job_spool ON job (spool) WHERE spool IS NOT NULL;
     """
 
-  /// What is still to be done for jobs that have ended. Without foreign keys: it is done also when the job was removed.
+  /// Follow-up work of ended jobs. No foreign keys: the work is done even if the job was removed.
   static let uploadTables = """
     -- A file that the server has, to be deleted or moved. Gone when that is done.
     CREATE TABLE file_action (
@@ -44,7 +44,7 @@ extension Migrations {
     ) STRICT;
     CREATE INDEX file_action_due ON file_action (next_at);
 
-    -- What a server holds of an upload that nobody wants any more; gone when it is taken back.
+    -- An unfinished upload that is to be deleted on its server. The row is deleted when that is done.
     CREATE TABLE abandonment (
       id INTEGER PRIMARY KEY,
       job INTEGER NOT NULL,
@@ -61,7 +61,7 @@ extension Migrations {
     ) STRICT;
     CREATE INDEX abandonment_due ON abandonment (next_at);
 
-    -- A command that is to be told of a job's end; gone when it has ended.
+    -- The end of a job that is reported to a hook command. The row is deleted when the command has ended.
     CREATE TABLE hook (
       id INTEGER PRIMARY KEY,
       job INTEGER NOT NULL,
@@ -71,7 +71,7 @@ extension Migrations {
     ) STRICT;
     """
 
-  /// Whoever leaves the line to a URL lets the next one close up.
+  /// When an upload ends or is removed, the next one in the line takes its place.
   static let uploadTriggers = """
     CREATE TRIGGER upload_ended AFTER UPDATE OF state ON job
       WHEN NEW.kind = 'upload' AND NEW.state <> OLD.state

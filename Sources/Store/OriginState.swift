@@ -2,7 +2,7 @@ public import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// What is remembered of a server that makes trouble.
+/// The stored failures of an origin, and its block.
 public struct OriginState: Equatable, Sendable {
   /// Scheme, host and port.
   public var name: String

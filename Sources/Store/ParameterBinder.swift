@@ -7,7 +7,7 @@ import TransferAPI
 /// Binds values to the parameters of a statement by name: `bind("id", 7)` for `:id`.
 ///
 /// GRDB binds by name too, from a dictionary of boxed values. This layer does without dictionary and boxes, because every job
-/// passes it several times; docs/decisions/0005-rows-by-name.md has the measurement.
+/// passes it several times; docs/decisions/0007-rows-by-name.md has the measurement.
 struct ParameterBinder {
   private let statement: OpaquePointer
   private let count: Int32

@@ -5,7 +5,7 @@ import TransferAPI
 /// How far a pruning of the history has come. Begins with `PruneProgress()`.
 public struct PruneProgress: Equatable, Sendable {
   var event: Int64 = 0
-  /// The newest event when it began: what others add meanwhile is none of this pruning's business, whatever its time.
+  /// The newest event when the pruning began: events that are added later are not pruned, whatever their time.
   var lastEvent: Int64?
   var areEventsDone = false
   var attemptsOfJob: Int64 = 0

@@ -10,7 +10,7 @@ extension Store {
   /// Leaves no event: the jobs still wait, only for a shorter time.
   /// - Returns: the number of these retries.
   @discardableResult
-  public func hastenNetworkRetries(at now: Date) async throws(StoreError) -> Int {
+  public func makeNetworkRetriesDue(at now: Date) async throws(StoreError) -> Int {
     return try await queue.run { transaction in
       try transaction.run(
         """

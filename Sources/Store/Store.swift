@@ -52,7 +52,7 @@ public final class Store: Sendable {
       // Secrets that were erased before a crash are still in the WAL.
       isScrubbed = (try? pool.writeWithoutTransaction { db in try db.checkpoint(.truncate) }) != nil
       guard let id = try pool.writeWithoutTransaction(Meta.storeID) else {
-        throw StoreError.damaged(path: path, reason: "it has lost its own name")
+        throw StoreError.damaged(path: path, reason: "it has no store id")
       }
       storeID = id
       try pool.write(Meta.noteOpened)

@@ -35,7 +35,7 @@ extension StoreError: CustomStringConvertible {
     case .noSuchBatch(let name): "no batch \"\(name)\""
     case .ambiguousBatch(let name, let owners):
       "there are batches \"\(name)\" of the users \(owners.map(String.init).joined(separator: ", ")):"
-        + " say whose is meant with owner=UID"
+        + " repeat the request with owner=UID"
     case .destinationTaken(let path, nil): "cannot write to \(path): it is in use"
     case .destinationTaken(let path, let id?): "cannot write to \(path): job \(id) is writing there"
     case .invalid(let transition): transition.description

@@ -5,10 +5,9 @@ import TransferAPI
 
 /// Group commit: many callers, one transaction, one `fsync`.
 ///
-/// An operation that finds the writer idle begins at once. Those that arrive meanwhile wait together and form
-/// the next transaction. A caller is answered after the commit that holds its operation, so what it hears is
-/// durable. The writing thread is its own; nothing here uses a thread of Swift's pool, and cancelling a task
-/// does not take back what it has handed in.
+/// If the writer is idle, an operation begins at once. Operations that arrive meanwhile form the next transaction. A
+/// caller gets its result after the commit, so the result is durable. Operations run on the queue's own thread, not on
+/// Swift's threads. Cancelling a task does not remove an operation that it has submitted.
 final class WriteQueue: Sendable {
   /// How much work one transaction takes up, in rows or so: about 10 ms.
   static let groupWeight = 1000
@@ -38,7 +37,7 @@ final class WriteQueue: Sendable {
     let refuse: @Sendable (StoreError) -> Void
   }
 
-  /// An operation that was tried: what to tell its caller once the group's fate is known.
+  /// An operation that was performed; its caller gets the result when the group was committed or has failed.
   private struct Performed: Sendable {
     let error: StoreError?
     /// With the error of the whole group, `nil` where it was committed.
@@ -177,7 +176,7 @@ final class WriteQueue: Sendable {
 
   // MARK: Scrubbing
 
-  /// Has the WAL emptied: one checkpoint for all that was erased meanwhile, and not before the callers were answered.
+  /// Plans a checkpoint that removes erased secrets from the WAL. It runs after the callers have their results.
   func planScrub() {
     let delay = state.withLock { state -> Duration? in
       guard state.nextScrub == nil else { return nil }

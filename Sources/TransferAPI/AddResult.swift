@@ -9,7 +9,7 @@ public struct AddResult: Codable, Equatable, Sendable {
   public var error: Problem?
   /// Where the job stands, if it was there before.
   public var state: JobState?
-  /// What the user should know of a job that was added all the same.
+  /// A warning about a job that was added.
   public var warning: String?
 
   public init(

@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-/// One try of a job: one row, written when it begins and again when it ends.
+/// One attempt of a job. Its row is written when it ends; until then it is read from the job's row.
 public struct Attempt: Codable, Equatable, Sendable {
-  /// 1 for the job's first try, growing for ever.
+  /// The number of the attempt in its job, from 1. It is never reset.
   public var number: Int
   public var startedAt: Date
-  /// `nil` while it runs, and for a try that was cut off with the daemon.
+  /// `nil` while it runs, and for an attempt that the end of the daemon interrupted.
   public var endedAt: Date?
   public var outcome: Outcome?
-  /// Offset it went on from.
+  /// The offset from which it resumed.
   public var resumedFrom: Int64
-  /// Body bytes that crossed the network in this try, those fetched again included; of an upload, those sent.
+  /// Body bytes received in this attempt, including bytes fetched again; for an upload, the bytes sent.
   public var bytesReceived: Int64
   public var httpStatus: Int?
   public var remoteAddress: String?

@@ -1,5 +1,5 @@
-/// The answer to `PATCH /v1/jobs/{id}`: the job as it is now, and what the change took along. In JSON that stands beside the
-/// job's fields, and only where there is any.
+/// The response to `PATCH /v1/jobs/{id}`: the changed job, and the secrets that the change dropped. In JSON the dropped
+/// secrets are fields of the job, present only if there are any.
 public struct ChangedJob: Codable, Equatable, Sendable {
   public var job: Job
   /// Headers that were given for another server, and look like secrets: the new address does not get them.

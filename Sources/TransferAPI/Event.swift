@@ -20,8 +20,8 @@ public struct Event: Codable, Equatable, Sendable {
     case added
     /// The state changed.
     case state
-    /// Something other than the state changed: priority, limit, URL; or, with the reason, what was done with an uploaded
-    /// file, how a hook ended, what was taken back from a server.
+    /// The priority, limit or URL changed. Or, with the reason: what happened to an uploaded file, how a hook ended, or
+    /// that an unfinished upload was deleted on the server.
     case changed
     /// Removed: `to` is nil.
     case removed

@@ -5,7 +5,7 @@ public struct ExportedJob: Codable, Equatable, Sendable {
   /// Without secrets: userinfo and secret headers are left out, so an import may need them added again.
   public var request: NewJob
   public var state: JobState
-  /// Names, for people, what was left out because it is secret, and leaves no trace in `request`; `nil` for nothing.
+  /// Names of secrets that were left out of `request` without a mark (`***`), for people; `nil` if there are none.
   public var omitted: [String]?
 
   public init(request: NewJob, state: JobState, omitted: [String]? = nil) {

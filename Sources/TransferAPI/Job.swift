@@ -9,15 +9,15 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   public var source: String
   /// The absolute path (of an upload: the URL). Ends in `/` while a download waits for the server to name its file.
   public var destination: String
-  /// Bytes that are safe to go on from. While running, the live number.
+  /// Bytes from which the job can resume; while it runs, the live number.
   public var bytesDone: Int64
   /// `nil` while unknown.
   public var bytesTotal: Int64?
   /// Smoothed over about 15 s; 0 unless running.
   public var bytesPerSecond: Int64
-  /// The number of the current or last try, counted anew after each try that made progress. 0: never tried.
+  /// The number of the current or last attempt, counted from 1 again after an attempt with progress; 0: no attempt.
   public var attempt: Int
-  /// After this many tries in a row without progress the job fails.
+  /// Consecutive attempts without progress after which the job fails.
   public var maxAttempts: Int
   /// When the next try begins; only while `retrying`.
   public var retryAt: Date?
@@ -28,7 +28,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   /// `sha-256=…`, as demanded by the user.
   public var checksum: String?
   public var error: JobFailure?
-  /// Of an upload with `onSuccess`: what becomes of the file. `nil` otherwise, and before the upload has completed.
+  /// The action on the file of a completed upload with `onSuccess`; `nil` for all other jobs.
   public var action: FileAction?
   public var createdAt: Date
   public var startedAt: Date?
@@ -68,7 +68,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     case maxAttempts, retryAt, priority, batch, key, checksum, error, action, createdAt, startedAt, finishedAt
   }
 
-  /// Every field is always there, null where there is nothing to say, so that scripts need not ask twice.
+  /// Every field is present, with null for missing values, so that scripts need not test for its presence.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .id)

@@ -10,7 +10,7 @@ public enum JobEvent: String, Codable, CaseIterable, Sendable {
   case cancel
   /// A person wants another try, now.
   case retry
-  /// Its attempt was cut off by the daemon's own end; no fault of the job.
+  /// The end of the daemon interrupted its attempt; the job did not fail.
   case requeue
   /// Its attempt failed for a reason that may pass.
   case postpone

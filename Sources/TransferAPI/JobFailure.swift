@@ -4,7 +4,7 @@ public struct JobFailure: Codable, Equatable, Sendable {
   public var code: Code
   /// For people: what could not be done, and why. Carries no secrets.
   public var message: String
-  /// The answer's status where the server gave one.
+  /// The status of the response; `nil` if there was no response.
   public var httpStatus: Int?
   /// Whether the same try may succeed later.
   public var transient: Bool
@@ -50,7 +50,7 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let io = Code(rawValue: "io")
     /// The server may or may not have done what was asked: only a person can tell.
     public static let outcomeUnknown = Code(rawValue: "outcome-unknown")
-    /// A secret that is looked up elsewhere is not to be had.
+    /// A secret reference cannot be resolved.
     public static let credentials = Code(rawValue: "credentials")
     public static let cancelled = Code(rawValue: "cancelled")
     public static let `internal` = Code(rawValue: "internal")

@@ -1,4 +1,4 @@
-/// The number a job is known by for ever: assigned by the store, never used twice in one state directory.
+/// The permanent number of a job: assigned by the store, never used twice in one state directory.
 public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
   public let rawValue: Int64
 

@@ -4,7 +4,7 @@ public enum JobState: String, Codable, CaseIterable, Sendable {
   case queued
   /// An attempt is under way in this daemon. A job found `running` at boot was cut off and becomes `queued`.
   case running
-  /// An attempt failed for a reason that may pass; the next begins at `retryAt` without anybody's doing.
+  /// An attempt failed for a temporary reason; the next one begins automatically at `retryAt`.
   case retrying
   /// Stopped by a person. The bytes are kept; nothing happens until `resume`.
   case paused
@@ -25,7 +25,7 @@ public enum JobState: String, Codable, CaseIterable, Sendable {
 }
 
 extension JobState {
-  /// The state after `event`. Equal to `self` where the wish is already fulfilled (pausing what is paused).
+  /// The state after `event`; `self` if the job is already in the requested state (pausing a paused job).
   /// - Throws: `InvalidTransition` where the event makes no sense in this state.
   public func applying(_ event: JobEvent) throws(InvalidTransition) -> JobState {
     switch (self, event) {

@@ -5,7 +5,7 @@ public struct Locations: Equatable, Sendable {
   /// Of the user's daemon.
   public var socket: String
   public var stateDirectory: String
-  /// Somebody named the socket, so no other is tried and no daemon started.
+  /// The user named the socket: no other socket is tried, and no daemon is started.
   public var isSocketExplicit: Bool
 
   public static let systemSocket = "/run/transferd/transferd.sock"

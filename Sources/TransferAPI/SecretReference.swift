@@ -1,6 +1,6 @@
 import WireValues
 
-/// Where a secret is to be found when it is needed: what jobs store in its place. Resolved anew at each attempt.
+/// Where a secret is looked up. A job stores this reference instead of the secret; each attempt resolves it again.
 public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
   /// The user's `~/.netrc`, by the URL's host; for credentials only.
   case netrc
@@ -41,14 +41,6 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
     case .environment(let name): "env:\(name)"
     case .file(let path): "file:\(path)"
     case .command(let command): "exec:\(command)"
-    }
-  }
-
-  /// Whether it makes the daemon read or run something of its own, which only its own user may ask for.
-  public var needsOwner: Bool {
-    switch self {
-    case .netrc: false
-    case .environment, .file, .command: true
     }
   }
 }

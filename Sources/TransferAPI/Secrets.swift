@@ -8,8 +8,8 @@ public enum Secrets {
   /// Case does not matter, nor does percent-encoding.
   public static func isSecret(queryName name: String) -> Bool { SecretNames.isSecret(parameter: name) }
 
-  /// Whether `redacting(url:)` has taken secret query items out of this URL: it leads nowhere any more. Userinfo that was
-  /// taken out leaves no trace.
+  /// Whether `redacting(url:)` has removed secret query items from this URL, so that it cannot be used any more.
+  /// Removed userinfo is not detected.
   public static func isRedacted(url: String) -> Bool {
     guard let separator = url.firstRange(ofASCII: "://"),
       let mark = url[separator.upperBound...].firstIndex(ofASCII: "?")

@@ -1,4 +1,4 @@
-/// How the bytes are brought to the server.
+/// The protocol of an upload.
 public enum UploadProtocolName: String, Codable, CaseIterable, Sendable {
   /// By the URL's scheme; for http and https the server is asked what it can, else `plain`.
   case auto

@@ -59,7 +59,7 @@ public struct UploadTemplate: Equatable, Sendable {
 
   public func uses(_ field: Field) -> Bool { parts.contains(.field(field)) }
 
-  /// Whether every file gives another text, or may.
+  /// Whether the template has no field, so that every file gives the same text.
   public var isConstant: Bool { !parts.contains { if case .field = $0 { true } else { false } } }
 
   /// A key: facts as they are, but for control characters, which no key may have, and `%`, which stands for them.
@@ -115,8 +115,8 @@ public struct UploadTemplate: Equatable, Sendable {
     return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
   }
 
-  /// The collection of another URL for the same file: `nil` where that does not end as the present one ends behind its
-  /// collection.
+  /// The collection of another URL of the same file. `nil` unless that URL ends with the text that follows the
+  /// collection in the present URL.
   /// - Parameters:
   ///   - url: the other one.
   ///   - present: what was put together from the collection and the file's name or relative path.

@@ -8,7 +8,7 @@ import Testing
   enum Point: String, CaseIterable, CustomTestStringConvertible {
     case makingThePartFile = "while the part file is made"
     case firstRecord = "at the commit of the first record"
-    case synchronizing = "before the bytes are brought to the disk"
+    case synchronizing = "before the bytes are synced to disk"
     case recordOfRename = "at the commit that announces the rename"
     case beforeRename = "before the rename"
     case afterRename = "after the rename, before the directory is brought to the disk"

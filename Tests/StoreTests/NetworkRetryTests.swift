@@ -21,13 +21,13 @@ import TransferAPI
       settlement.failure = JobFailure(code: code, message: "no", transient: true)
     }
     let count = fixture.events.count
-    #expect(try await fixture.store.hastenNetworkRetries(at: Fixture.at(10)) == (isHastened ? 1 : 0))
+    #expect(try await fixture.store.makeNetworkRetriesDue(at: Fixture.at(10)) == (isHastened ? 1 : 0))
     #expect(try await fixture.record(id).job.retryAt == Fixture.at(isHastened ? 10 : 3600))
     #expect(fixture.events.count == count)
     let due = try await fixture.store.candidates(now: Fixture.at(10), excludingOrigins: [], limit: 10)
     #expect(due.map(\.id) == (isHastened ? [id] : []))
     // A second call changes nothing.
-    #expect(try await fixture.store.hastenNetworkRetries(at: Fixture.at(11)) == 0)
+    #expect(try await fixture.store.makeNetworkRetriesDue(at: Fixture.at(11)) == 0)
   }
 
   @Test("jobs in other states are unchanged", arguments: JobState.allCases)
@@ -35,7 +35,7 @@ import TransferAPI
     let fixture = try Fixture()
     let id = try await fixture.job(1, in: state)
     let before = try await fixture.record(id)
-    try await fixture.store.hastenNetworkRetries(at: Fixture.at(1_000_000))
+    try await fixture.store.makeNetworkRetriesDue(at: Fixture.at(1_000_000))
     #expect(try await fixture.record(id) == before)
   }
 }

@@ -92,7 +92,7 @@ import TransferAPI
     #expect(same == record && record.spec == spec)
   }
 
-  /// Beside GRDB's own rows, for docs/decisions/0005-rows-by-name.md: TRANSFERD_MEASURE=1 prints both.
+  /// Beside GRDB's own rows, for docs/decisions/0007-rows-by-name.md: TRANSFERD_MEASURE=1 prints both.
   @Test("a million rows are read", .enabled(if: ProcessInfo.processInfo.environment["TRANSFERD_MEASURE"] != nil))
   func measure() async throws {
     let fixture = try Fixture()

@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be meant is refused, in words",
+    "invalid options are refused with a reason",
     arguments: [
       (#"{"source":"http://h/","onSuccess":"delete"}"#, "onSuccess is for uploads"),
       (#"{"source":"http://h/","spool":"00"}"#, "spool is for uploads"),

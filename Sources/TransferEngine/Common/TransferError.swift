@@ -240,7 +240,7 @@ extension TransferError: CustomStringConvertible {
     case .serverTrust(let failure): failure.description
     case .remote(let failure): failure.description
     case .body(let failure): failure.description
-    case .invalidResumeData: "cannot read the resume data: it is none, or of another version"
+    case .invalidResumeData: "cannot read the resume data: it is invalid or has another version"
     case .hook(let hook, let error): "the \(hook.rawValue) failed: \(error)"
     case .transport(_, let message, _): message
     }

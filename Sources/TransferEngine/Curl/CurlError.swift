@@ -97,7 +97,7 @@ enum CurlError {
     CURLE_FTP_COULDNT_USE_REST: Note("the FTP server does not begin in the middle of a file", true),
     CURLE_RANGE_ERROR: Note("the server does not send a part of the file", true),
     CURLE_HTTP_POST_ERROR: Note("libcurl could not put the form together", false),
-    CURLE_BAD_DOWNLOAD_RESUME: Note("the file is shorter than what is there of it", true),
+    CURLE_BAD_DOWNLOAD_RESUME: Note("the server's file is shorter than the part that is on disk", true),
     CURLE_LDAP_CANNOT_BIND: Note("the LDAP server refused the login", false),
     CURLE_LDAP_SEARCH_FAILED: Note("the LDAP search failed", false),
     CURLE_LOGIN_DENIED: Note("the server refused the user name or the password", false),

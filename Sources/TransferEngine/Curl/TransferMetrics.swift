@@ -100,7 +100,7 @@ extension TransferMetrics: CustomStringConvertible {
     if let remoteAddress { text += " from \(remoteAddress)" }
     if let tlsVersion { text += " (\(tlsVersion))" }
     text += ": \(bytesReceived) bytes received, \(bytesSent) sent in \(Self.seconds(total)) s"
-    if isConnectionReused { return text + " on a connection that was there; first byte \(Self.seconds(firstByte))" }
+    if isConnectionReused { return text + " on a reused connection; first byte \(Self.seconds(firstByte))" }
     return text
       + "; name \(Self.seconds(nameLookup)), connect \(Self.seconds(connect)), TLS \(Self.seconds(tls)), "
       + "first byte \(Self.seconds(firstByte))"

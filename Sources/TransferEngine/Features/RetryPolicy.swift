@@ -53,8 +53,8 @@ public struct RetryPolicy: RequestInterceptor {
     .transportInterrupted,
     // .unacceptableStatus: `retryableHTTPStatusCodes` decides
     // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
-    // .cancelled: it was wished for
-    // .serverTrust, .tlsRefused: a certificate that is wrong, or a pin; trying on would ask users to get used to it
+    // .cancelled: the user requested it
+    // .serverTrust, .tlsRefused: a wrong certificate or pin; automatic retries would teach users to ignore it
     // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
     // .redirect: loops and refused targets stay
     // .verification: the whole file came, and is another one

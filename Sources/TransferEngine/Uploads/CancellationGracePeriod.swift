@@ -4,7 +4,7 @@ import Threads
 /// name. If the caller is cancelled, the work continues for a short time, so that its result can be recorded and
 /// deleted later.
 /// - Parameter grace: after this time the work is cancelled too.
-func outlivingCancellation<Value: Sendable>(
+func withCancellationGracePeriod<Value: Sendable>(
   grace: Duration = .seconds(5), _ work: @escaping @Sendable () async throws(TransferError) -> Value
 ) async throws(TransferError) -> Value {
   if Task.isCancelled { throw .cancelled }

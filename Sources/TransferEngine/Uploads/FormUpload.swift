@@ -24,15 +24,15 @@ extension FormOptions {
       }
     }
     request.headers[.contentType] = form.contentType
-    return attempt.flight(pieces)
+    return attempt.body(of: pieces)
   }
 }
 
 extension UploadAttempt {
   /// Pieces as a transfer's body; the progress counts only those of the file.
-  fileprivate func flight(_ pieces: [UploadBody.Piece]) -> UploadBody {
+  fileprivate func body(of pieces: [UploadBody.Piece]) -> UploadBody {
     let tracker = tracker
-    let number = tracker.newFlight()
+    let number = tracker.newTransfer()
     var before: Int64 = 0
     for piece in pieces {
       if case .file = piece { break }

@@ -25,7 +25,7 @@ struct PlainUpload: UploadStrategy {
   private func makeBody(
     _ attempt: UploadAttempt, _ request: inout TransferRequest
   ) throws(TransferError) -> UploadBody {
-    guard let form else { return attempt.flight(attempt.source.range).body }
+    guard let form else { return attempt.body(of: attempt.source.range).body }
     return try form.body(of: attempt, &request)
   }
 

@@ -60,19 +60,19 @@ struct RemoteFileUpload: UploadStrategy {
   ) async throws(TransferError) {
     let source = attempt.source
     let tracker = attempt.tracker
-    let flight = tracker.newFlight()
+    let transfer = tracker.newTransfer()
     // Uses the open file: its name may belong to another file by now.
     let body = UploadBody([.file(source, source.range)])
     do throws(TransferError) {
       let metrics: TransferMetrics? = try await attempt.wire.track { id throws(TransferError) in
         try await files.upload(.open(body), to: url, from: offset, createsDirectories: true, id: id) {
-          tracker.move(flight, to: (CheckedNumber($0) - offset).nonNegative ?? 0)
+          tracker.move(transfer, to: (CheckedNumber($0) - offset).nonNegative ?? 0)
         }
       }
       if let metrics { attempt.wire.add(metrics, origin: url.origin) }
-      tracker.land(flight, bytes: source.size - offset)  // checked: 0 ≤ offset ≤ size, by `length`
+      tracker.end(transfer, bytes: source.size - offset)  // checked: 0 ≤ offset ≤ size, by `length`
     } catch {
-      tracker.land(flight, bytes: 0)
+      tracker.end(transfer, bytes: 0)
       // A source that changed makes a transfer fail in many ways; report the change.
       try await BlockingIO.run { () throws(TransferError) in try source.check() }
       throw error

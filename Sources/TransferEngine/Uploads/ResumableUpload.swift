@@ -58,22 +58,22 @@ struct ResumableUpload: UploadStrategy {
       fields.mark(&first, isComplete: range.upperBound == size)
       first.headers.set("Upload-Length", String(size))
       let trail = InterimResponses(attempt, base: request)
-      let flight = attempt.flight(range, gate: trail.gate)
-      let answer = try await sendFirst(first, flight.body, trail, isOnce: isPost)
+      let transfer = attempt.body(of: range, gate: trail.gate)
+      let answer = try await sendFirst(first, transfer.body, trail, isOnce: isPost)
       let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
       if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
-        attempt.tracker.land(flight.number, bytes: 0)
+        attempt.tracker.end(transfer.number, bytes: 0)
         fields.version = told
         continue
       }
       if let refusal, refusal.status == 413, limit == nil,
         let told = UploadLimit(refusal), let most = told.maximumAppend, most > 0, most < size
       {
-        attempt.tracker.land(flight.number, bytes: 0)
+        attempt.tracker.end(transfer.number, bytes: 0)
         limit = told
         continue
       }
-      return try settled(answer, trail, attempt, flight.number, range, isCreation: true)
+      return try settled(answer, trail, attempt, transfer.number, range, isCreation: true)
     }
     throw .response(.malformed("it refuses an append of the size that it asked for"))
   }
@@ -111,7 +111,8 @@ struct ResumableUpload: UploadStrategy {
 
   /// Interprets the response to a request with a body.
   private func settled(
-    _ answer: UploadResponse, _ trail: InterimResponses, _ attempt: UploadAttempt, _ flight: Int, _ range: Range<Int64>,
+    _ answer: UploadResponse, _ trail: InterimResponses, _ attempt: UploadAttempt, _ transfer: Int,
+    _ range: Range<Int64>,
     isCreation: Bool = false
   ) throws(TransferError) -> Outcome {
     let isWhole = range.upperBound == attempt.source.size
@@ -124,7 +125,7 @@ struct ResumableUpload: UploadStrategy {
     }
     guard let progress = trail.progress else { return try plain(answer, attempt) }
     guard let head else {
-      attempt.tracker.land(flight, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
+      attempt.tracker.end(transfer, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
       throw answer.failure ?? .connection(.broken("no response"))
     }
     switch head.status {
@@ -135,7 +136,7 @@ struct ResumableUpload: UploadStrategy {
       guard range.lowerBound...range.upperBound ~= offset else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(offset) after bytes \(range)"))
       }
-      attempt.tracker.land(flight, bytes: offset - range.lowerBound)  // checked: offset lies within the range
+      attempt.tracker.end(transfer, bytes: offset - range.lowerBound)  // checked: offset lies within the range
       return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
     // If this is the response of the upload's own URL; the target's response may mean the target.
     case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
@@ -192,8 +193,8 @@ struct ResumableUpload: UploadStrategy {
       let end = most < size - offset ? offset + most : size  // checked: 0 ≤ offset ≤ size
       let range = offset..<end  // checked: `most` is not below 0
       let trail = InterimResponses(attempt, base: base, start: offset, progress: progress)
-      let flight = attempt.flight(range, gate: trail.gate)
-      let answer = try await send(fields.append(base, at: offset, isComplete: end == size), flight.body, trail)
+      let transfer = attempt.body(of: range, gate: trail.gate)
+      let answer = try await send(fields.append(base, at: offset, isComplete: end == size), transfer.body, trail)
       if let head = answer.head, answer.failure == nil, ResumableFields.isComplete(head) != true {
         if head.status == 409, let told = head.count("Upload-Offset"), told <= size {
           attempt.tracker.correct(by: told - offset)  // checked: both within the file
@@ -206,7 +207,7 @@ struct ResumableUpload: UploadStrategy {
           continue
         }
       }
-      switch try settled(answer, trail, attempt, flight.number, range) {
+      switch try settled(answer, trail, attempt, transfer.number, range) {
       case .done: return
       case .on(_, let next, let told):
         if next <= offset { failures += 1 }

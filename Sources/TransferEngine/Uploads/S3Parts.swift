@@ -21,7 +21,7 @@ struct S3Parts: Sendable {
 
   static let maximumParts: Int64 = 10_000
   static let smallestPart: Int64 = 5 << 20
-  private static let tries = 4
+  private static let maximumRetries = 4
 
   /// Bytes of one part: whole MiB, large enough for at most 10,000 parts.
   static func size(for total: Int64, wanted: Int64?) -> Int64 {
@@ -124,17 +124,20 @@ struct S3Parts: Sendable {
   private func send(_ number: Int, _ progress: S3Progress) async throws(TransferError) -> Part {
     let range = range(number, progress)
     let digest = try await Self.sha256(attempt.source, range)
-    let policy = RetryPolicy(retryLimit: Self.tries, maximumDelay: .seconds(8), maximumRetryAfter: .seconds(30))
+    let policy = RetryPolicy(
+      retryLimit: Self.maximumRetries, maximumDelay: .seconds(8), maximumRetryAfter: .seconds(30))
     var generator = SystemRandomNumberGenerator()
     for count in 1... {
-      let flight = attempt.flight(range)
+      let transfer = attempt.body(of: range)
       do throws(TransferError) {
-        let part = try await put(number, progress, flight.body, digest)
-        attempt.tracker.land(flight.number, bytes: Int64(range.count))
+        let part = try await put(number, progress, transfer.body, digest)
+        attempt.tracker.end(transfer.number, bytes: Int64(range.count))
         return part
       } catch {
-        attempt.tracker.land(flight.number, bytes: 0)
-        guard count < Self.tries, error.isTransient, !error.isConnectionFailure, !Task.isCancelled else { throw error }
+        attempt.tracker.end(transfer.number, bytes: 0)
+        guard count < Self.maximumRetries, error.isTransient, !error.isConnectionFailure, !Task.isCancelled else {
+          throw error
+        }
         try? await Task.pause(
           for: policy.delay(forAttempt: count, retryAfter: error.retryAfter, using: &generator))
         if Task.isCancelled { throw .cancelled }

@@ -55,7 +55,7 @@ struct S3Upload: UploadStrategy {
     if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
     let answer = try await client.send(
       .init(method: .put, headers: headers, isMaking: true, payload: .sha256(digest.hex)) {
-        attempt.flight(range).body
+        attempt.body(of: range).body
       })
     // Some servers and proxies respond 200 and report the failure in the document.
     if let root = XMLElement(answer.data), let failure = S3Failure(root) {
@@ -81,7 +81,7 @@ struct S3Upload: UploadStrategy {
     let call = S3Client.Call(
       method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true
     ) { UploadBody(Data()) }
-    let answer = try await outlivingCancellation { () throws(TransferError) in try await client.send(call) }
+    let answer = try await withCancellationGracePeriod { () throws(TransferError) in try await client.send(call) }
     guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
       throw .response(.malformed("the response has no UploadId"))
     }

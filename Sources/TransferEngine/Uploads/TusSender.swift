@@ -125,18 +125,18 @@ struct TusSender: Sendable {
     if chunkSize != nil, server?.checksums.contains("sha1") == true {
       request.headers.set("Upload-Checksum", "sha1 " + (try await sha1(of: bytes)))
     }
-    let flight = attempt.flight(bytes)
-    let head = try await attempt.wire.send(request, flight.body).get()
+    let transfer = attempt.body(of: bytes)
+    let head = try await attempt.wire.send(request, transfer.body).get()
     switch head.status {
     case 200..<300:
       guard let next = head.count("Upload-Offset") else {
-        attempt.tracker.land(flight.number, bytes: 0)
+        attempt.tracker.end(transfer.number, bytes: 0)
         return .elsewhere
       }
       guard range.lowerBound...range.upperBound ~= next else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(next) after bytes \(range)"))
       }
-      attempt.tracker.land(flight.number, bytes: next - range.lowerBound)  // checked: next lies within the range
+      attempt.tracker.end(transfer.number, bytes: next - range.lowerBound)  // checked: next lies within the range
       return .moved(next)
     case 409: return .elsewhere
     case 413: return .tooLarge(head.refusal)

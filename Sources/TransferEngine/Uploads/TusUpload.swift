@@ -107,11 +107,11 @@ struct TusUpload: UploadStrategy {
       size > 0 && size <= min(Self.smallSize, options.chunkSize ?? .max)
       && server?.extensions.contains("creation-with-upload") == true
     if withBody { request.headers[.contentType] = TusSender.contentType }
-    let flight = withBody ? attempt.flight(attempt.source.range) : nil
-    let head = try await send(creating: request, flight?.body, attempt)
+    let transfer = withBody ? attempt.body(of: attempt.source.range) : nil
+    let head = try await send(creating: request, transfer?.body, attempt)
     let part = try self.part(head, attempt.source.range, creation)
     let offset = min(size, head.count("Upload-Offset") ?? 0)
-    if let flight { attempt.tracker.land(flight.number, bytes: offset) }
+    if let transfer { attempt.tracker.end(transfer.number, bytes: offset) }
     if offset == size { return nil }
     try await attempt.ledger.record(.tus(TusProgress(parts: [part])), acknowledged: offset, for: attempt)
     return (part, offset)
@@ -160,7 +160,7 @@ struct TusUpload: UploadStrategy {
     creating request: TransferRequest, _ body: UploadBody?, _ attempt: UploadAttempt
   ) async throws(TransferError) -> ResponseHead {
     let wire = attempt.wire
-    return try await outlivingCancellation { () throws(TransferError) in
+    return try await withCancellationGracePeriod { () throws(TransferError) in
       try await wire.send(request, body ?? UploadBody(Data())).created()
     }
   }

@@ -14,9 +14,9 @@ struct UploadAttempt: Sendable {
 
   /// A range of the source as a transfer's body. The bytes that libcurl has taken count as progress until the transfer
   /// ends.
-  func flight(_ range: Range<Int64>, gate: UploadGate? = nil) -> (body: UploadBody, number: Int) {
+  func body(of range: Range<Int64>, gate: UploadGate? = nil) -> (body: UploadBody, number: Int) {
     let tracker = tracker
-    let number = tracker.newFlight()
+    let number = tracker.newTransfer()
     let body = UploadBody([.file(source, range)], gate: gate) { tracker.move(number, to: $0) }
     return (body, number)
   }

@@ -2,8 +2,8 @@ import HTTPTypes
 import Synchronization
 
 extension UploadClient {
-  /// Asks a place what it is. A server that does not say is asked again after a while; a failure says nothing and is none
-  /// of the upload's: the upload itself will meet it.
+  /// Asks the server which upload protocols it supports (OPTIONS), and caches the result. A failed request counts as no
+  /// support and is not cached; the upload itself will report the failure.
   func server(at request: TransferRequest, remembering key: String) async throws(TransferError)
     -> ServerCapabilities.Server
   {

@@ -82,7 +82,7 @@ final class UploadClient: Sendable {
         throw .redirect(
           .refused(
             to: head.headers[.location].flatMap { try? request.url.resolving($0).origin } ?? "another place",
-            reason: "a \(head.status) says nothing of sending the file there"))
+            reason: "a \(head.status) redirect does not resend the file; only 307 and 308 do"))
       }
       guard
         let next = try await session.redirected(

@@ -9,7 +9,7 @@ final class UploadTracker: Sendable {
 
   private struct State {
     var progress: UploadProgress
-    var flights: [Int: Int64] = [:]
+    var inFlight: [Int: Int64] = [:]
     var last = 0
     var resumedFrom: Int64 = 0
 
@@ -35,35 +35,35 @@ final class UploadTracker: Sendable {
 
   func start(total: Int64, acknowledged: Int64) {
     update { state in
-      state.flights = [:]
+      state.inFlight = [:]
       state.resumedFrom = 0
       state.progress = UploadProgress(sent: acknowledged, acknowledged: acknowledged, total: total)
     }
   }
 
-  func newFlight() -> Int {
+  func newTransfer() -> Int {
     state.withLock { state in
       state.last += 1  // checked: a counter of this process
       return state.last
     }
   }
 
-  func move(_ flight: Int, to position: Int64) {
-    update { $0.flights[flight] = position }
+  func move(_ transfer: Int, to position: Int64) {
+    update { $0.inFlight[transfer] = position }
   }
 
   /// The server has this many bytes in all; bytes in flight have arrived or are lost.
   func acknowledge(_ bytes: Int64) {
     update { state in
-      state.flights = [:]
+      state.inFlight = [:]
       state.progress.acknowledged = bytes
     }
   }
 
-  /// A flight has ended, and the server has this many more bytes.
-  func land(_ flight: Int, bytes: Int64) {
+  /// A transfer has ended, and the server has this many more bytes.
+  func end(_ transfer: Int, bytes: Int64) {
     update { state in
-      state.flights[flight] = nil
+      state.inFlight[transfer] = nil
       state.add(bytes)
     }
   }
@@ -71,7 +71,7 @@ final class UploadTracker: Sendable {
   /// The server has more or fewer bytes than assumed; none of them are in flight.
   func correct(by bytes: Int64) {
     update { state in
-      state.flights = [:]
+      state.inFlight = [:]
       state.add(bytes)
     }
   }
@@ -79,7 +79,7 @@ final class UploadTracker: Sendable {
   private func update(_ change: (inout State) -> Void) {
     let progress = state.withLock { state in
       change(&state)
-      let flying = state.flights.values.reduce(state.progress.acknowledged) { $0.saturatingSum($1) }
+      let flying = state.inFlight.values.reduce(state.progress.acknowledged) { $0.saturatingSum($1) }
       state.progress.sent = min(flying, state.progress.total ?? .max)
       return state.progress
     }

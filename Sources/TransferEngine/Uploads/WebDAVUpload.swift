@@ -37,7 +37,7 @@ struct WebDAVUpload: UploadStrategy {
     var request = temporary
     request.method = .put
     for isLastTry in [false, true] {
-      let body = attempt.flight(attempt.source.range).body
+      let body = attempt.body(of: attempt.source.range).body
       let answer = try await attempt.wire.send(request, body)
       let head = try answer.get()
       // A PUT without its collection gets 409 (RFC 4918 §9.7.1); some servers respond 404, and nginx 500.

@@ -200,7 +200,7 @@ final class SocketExchange: Sendable {
     }
   }
 
-  /// - Returns: whether the response's reader is behind: then the pipe says when that changes.
+  /// - Returns: whether the reader of the response is slow: the pipe then becomes readable when there is room.
   private func waitForRoom(_ pipe: inout WakePipe) throws(ControlError) -> Bool {
     pipe.drain()
     guard state.withLock({ !$0.isCancelled && $0.receivedBytes > Self.maximumReceived }) else { return false }

@@ -8,7 +8,7 @@ import WireValues
 ///
 /// The first URL of a server goes through `JobValidation` and libcurl's parser. A further URL of that server takes the same
 /// job with another path, if the path has only bytes that the parser and `SafeFileName` leave as they are. Every other URL
-/// goes the long way.
+/// is validated and parsed in full.
 struct DownloadList {
   private let validation: JobValidation
   private let network: NetworkRules

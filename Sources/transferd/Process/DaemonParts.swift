@@ -6,7 +6,7 @@ import TransferEngine
 
 /// The parts of a running daemon, each made once.
 struct DaemonParts: Sendable {
-  let surroundings: Surroundings
+  let setup: ProcessSetup
   let store: Store
   let hub: EventHub
   let session: Session
@@ -21,21 +21,21 @@ struct DaemonParts: Sendable {
   /// - Parameters:
   ///   - lock: says to waiting clients what the start is doing.
   ///   - notifier: says the same to the service manager.
-  init(in surroundings: Surroundings, lock: SingleInstance, notifier: ServiceNotifier) async throws {
-    self.surroundings = surroundings
-    let (configuration, logger) = (surroundings.configuration, surroundings.logger)
-    let (store, hub, paths) = try await Self.recovered(surroundings, lock, notifier)
+  init(in setup: ProcessSetup, lock: SingleInstance, notifier: ServiceNotifier) async throws {
+    self.setup = setup
+    let (configuration, logger) = (setup.configuration, setup.logger)
+    let (store, hub, paths) = try await Self.recovered(setup, lock, notifier)
     (self.store, self.hub, self.paths) = (store, hub, paths)
-    session = try await surroundings.session(store)
+    session = try await setup.session(store)
     network = NetworkRules(redirects: configuration.redirects)
     let runner = JobRunner(
       session: session, store: store,
-      secrets: SecretResolver(environment: surroundings.environment, home: Surroundings.homeDirectory()),
-      stateDirectory: surroundings.state, network: network, paths: paths,
+      secrets: SecretResolver(environment: setup.environment, home: ProcessSetup.homeDirectory()),
+      stateDirectory: setup.state, network: network, paths: paths,
       groupedDownloads: GroupedDownloads(session: session, store: store))
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     scheduler = Scheduler(
-      store: store, limits: surroundings.bounded(configuration.limits),
+      store: store, limits: setup.bounded(configuration.limits),
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
       followUpRunner: followUps)
     intake = JobIntake(store: store, scheduler: scheduler, paths: paths, network: network, spools: runner.spools)
@@ -46,14 +46,14 @@ struct DaemonParts: Sendable {
 
   /// The store, after every job that the last run left in the middle has a state again.
   private static func recovered(
-    _ surroundings: Surroundings, _ lock: SingleInstance, _ notifier: ServiceNotifier
+    _ setup: ProcessSetup, _ lock: SingleInstance, _ notifier: ServiceNotifier
   ) async throws -> (Store, EventHub, PathPolicy) {
-    let logger = surroundings.logger
-    let crashes = crashMarks(in: surroundings.state, logger)
-    LogFile.current.withLock { $0 = LogFile(path: surroundings.state + "/transferd.log") }
+    let logger = setup.logger
+    let crashes = crashMarks(in: setup.state, logger)
+    LogFile.current.withLock { $0 = LogFile(path: setup.state + "/transferd.log") }
     let hub = EventHub()
     let store = try Store(
-      directory: surroundings.state, now: Date(),
+      directory: setup.state, now: Date(),
       onMigration: { migration in
         logger.notice(
           "bringing the database to this release's format",
@@ -69,9 +69,9 @@ struct DaemonParts: Sendable {
         "secrets of removed jobs may still stand in the database's unused space: it could not be rewritten",
         metadata: ["reason": "\(reason)"])
     }
-    let paths = surroundings.pathPolicy()
+    let paths = setup.pathPolicy()
     try await Recovery.perform(
-      in: store, paths: paths, mark: crashes?.previous, hooks: surroundings.configuration.limits.hooks, logger: logger,
+      in: store, paths: paths, mark: crashes?.previous, hooks: setup.configuration.limits.hooks, logger: logger,
       now: Date())
     // The rows are durable. A mark that stays is not counted again: the store knows its run.
     do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
@@ -93,14 +93,14 @@ struct DaemonParts: Sendable {
   /// Reads the configuration again, for everything that can change while jobs run.
   /// - Throws: if the configuration cannot be used; then nothing has changed.
   func reload() async throws {
-    let fresh = try DaemonConfiguration.load(surroundings.flags, environment: surroundings.environment)
+    let fresh = try DaemonConfiguration.load(setup.flags, environment: setup.environment)
     network.setRedirects(fresh.redirects)
-    await scheduler.setLimits(surroundings.bounded(fresh.limits))
+    await scheduler.setLimits(setup.bounded(fresh.limits))
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)
     paths.setRoots(fresh.memberRoots)
     await followUps.setHooks(fresh.limits.hooks)
-    surroundings.logger.notice("configuration reloaded")
+    setup.logger.notice("configuration reloaded")
   }
 
   /// What the control API may reach.
@@ -108,7 +108,7 @@ struct DaemonParts: Sendable {
   func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
     DaemonServices(
       store: store, scheduler: scheduler, intake: intake, hub: hub, startedAt: Date(),
-      stateDirectory: surroundings.state, logger: surroundings.logger, requestStop: requestStop,
+      stateDirectory: setup.state, logger: setup.logger, requestStop: requestStop,
       reload: { try await reload() })
   }
 }

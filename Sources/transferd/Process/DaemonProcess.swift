@@ -17,12 +17,12 @@ struct DaemonProcess: Sendable {
 
   /// Returns only with an error: the process ends when the daemon stops.
   func run() async throws {
-    let surroundings = try Surroundings(flags: flags, socket: socket, stateDirectory: stateDirectory)
-    try StateDirectory.prepare(surroundings.state, mustBePrivate: true)
-    let lock = try SingleInstance(directory: surroundings.state)
+    let setup = try ProcessSetup(flags: flags, socket: socket, stateDirectory: stateDirectory)
+    try StateDirectory.prepare(setup.state, mustBePrivate: true)
+    let lock = try SingleInstance(directory: setup.state)
     defer { withExtendedLifetime(lock) {} }
-    let notifier = ServiceNotifier(environment: surroundings.environment)
-    try await serve(try await DaemonParts(in: surroundings, lock: lock, notifier: notifier), notifier)
+    let notifier = ServiceNotifier(environment: setup.environment)
+    try await serve(try await DaemonParts(in: setup, lock: lock, notifier: notifier), notifier)
   }
 
   /// Runs every part of the daemon until something asks for a stop.
@@ -32,10 +32,10 @@ struct DaemonProcess: Sendable {
     let (readiness, ready) = AsyncStream<Void>.makeStream()
     let services = parts.services(requestStop: { stopping.yield("the control API") })
     let server = ControlServer(
-      path: parts.surroundings.socket, daemon: services, access: try parts.surroundings.access(),
-      maximumClients: parts.surroundings.descriptors.clients, logger: parts.surroundings.logger)
+      path: parts.setup.socket, daemon: services, access: try parts.setup.access(),
+      maximumClients: parts.setup.descriptors.clients, logger: parts.setup.logger)
     let status = ServiceStatus(notifier: notifier, session: parts.session, store: parts.store, hub: parts.hub)
-    let network = NetworkWatch(scheduler: parts.scheduler, logger: parts.surroundings.logger)
+    let network = NetworkWatch(scheduler: parts.scheduler, logger: parts.setup.logger)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await Self.listen(server, notifier) { ready.yield() } }
       group.addTask { for await _ in readiness { await Self.begin(parts, services) } }
@@ -46,7 +46,7 @@ struct DaemonProcess: Sendable {
         group.addTask(priority: .background) { await parts.history.run() }
         group.addTask(priority: .background) { await network.run() }
         for await reason in stops {
-          parts.surroundings.logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
+          parts.setup.logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
           group.cancelAll()
           await Self.stop(parts, notifier)
         }
@@ -95,7 +95,7 @@ struct DaemonProcess: Sendable {
       do {
         try await parts.reload()
       } catch {
-        parts.surroundings.logger.error("cannot reload", metadata: ["error": "\(error)"])
+        parts.setup.logger.error("cannot reload", metadata: ["error": "\(error)"])
       }
       notifier.send("READY=1")
     }
@@ -108,10 +108,10 @@ struct DaemonProcess: Sendable {
   private static func stop(_ parts: DaemonParts, _ notifier: ServiceNotifier) async -> Never {
     notifier.send("STOPPING=1")
     exitAfterStopLimit()
-    unlink(parts.surroundings.socket)
+    unlink(parts.setup.socket)
     await parts.scheduler.shutdown()
     await parts.store.close()
-    parts.surroundings.logger.notice("transferd has stopped")
+    parts.setup.logger.notice("transferd has stopped")
     _exit(0)
   }
 

@@ -9,7 +9,7 @@ import TransferEngine
 import WireValues
 
 /// What the process finds when it starts: its environment, its directories, its descriptors and its configuration.
-struct Surroundings: Sendable {
+struct ProcessSetup: Sendable {
   let flags: DaemonConfiguration.Flags
   let environment: [String: String]
   /// The state directory, absolute.

@@ -8,7 +8,7 @@ extension Scheduler {
     let now = Date()
     queue.governor.networkReturned(now: now)
     do {
-      let count = try await store.hastenNetworkRetries(at: now)
+      let count = try await store.makeNetworkRetriesDue(at: now)
       if count > 0 { logger.notice("retrying jobs that waited for the network", metadata: ["jobs": "\(count)"]) }
     } catch {
       logger.warning("cannot retry jobs that wait for the network", metadata: ["error": "\(error)"])

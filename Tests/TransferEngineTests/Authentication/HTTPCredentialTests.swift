@@ -62,7 +62,7 @@ import Testing
     let server = try Self.digestServer(onlyBasic: true)
     #expect(try await Self.send(server, .negotiateAny(username: "u", password: "p")).head?.status == 200)
     #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true])
-    // Who asked for digest does not send the password because somebody would like it.
+    // A request with digest credentials never sends the password, even if the server asks for basic.
     let refused = try await Self.send(server, .digest(username: "u", password: "p"))
     #expect(refused.head?.status == 401)
     #expect(String(decoding: refused.data ?? Data(), as: UTF8.self) == "first say who you are")

@@ -29,7 +29,7 @@ import Testing
           if let data { #expect(ResumeData(data)?.checkpointBytes == part?.size) }
           if await request.response().isSuccess { return }
           #expect(FileFacts(room.directory.path(name)) == nil)
-          // Who does not want to go on removes the part file; nothing else is left.
+          // A caller that does not resume removes the part file; nothing else is left.
           PartialFiles.remove(".\(name).part", in: room.directory.path)
         }
       }

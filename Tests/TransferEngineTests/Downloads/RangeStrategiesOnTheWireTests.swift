@@ -154,7 +154,7 @@ import Testing
     #expect(server.requests[1].headers["If-Range"] == "\"\(Self.old.name)\"")
   }
 
-  @Test("all bytes there but the end untold: 416 with that length is the end")
+  @Test("if all bytes are on disk but the length is unknown, 416 with that length completes the download")
   func complete416() async throws {
     let server = try LoopbackServer(Self.good.chunked(isEnded: false, on: .first(1)))
     let room = try DownloadRoom()

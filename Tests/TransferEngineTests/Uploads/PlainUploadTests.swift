@@ -92,7 +92,7 @@ import Testing
     #expect(response.error?.isTransient == true)
   }
 
-  @Test("nor is it where the server swallows the rest afterwards")
+  @Test("an early success is an error unless the server reads the body before its response ends")
   func swallowed() async throws {
     let room = try UploadRoom(size: 48 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in

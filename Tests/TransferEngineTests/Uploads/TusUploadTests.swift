@@ -119,7 +119,7 @@ import Testing
     #expect(tus.bytes(of: "u1") == room.payload.data)
   }
 
-  @Test("and so it is where the server forgets it in the middle")
+  @Test("an upload that the server forgets during a PATCH is started again")
   func goneInTheMiddle() async throws {
     let room = try Self.room()
     let tus = try ScriptedTus { request, number in
@@ -311,7 +311,7 @@ import Testing
     #expect(tus.uploads == [])
   }
 
-  @Test("automatic: tus where the place says so, remembered; plain elsewhere, whatever the question meets")
+  @Test("automatic uses tus if OPTIONS announces it, remembers that, and uses plain after any other response")
   func automatic() async throws {
     let room = try Self.room()
     let tus = try ScriptedTus()

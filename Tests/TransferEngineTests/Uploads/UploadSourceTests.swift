@@ -107,7 +107,7 @@ import Testing
     #expect(response.source == (try SourceIdentity(path: room.path)))
   }
 
-  @Test("or the upload fails, where that is the policy", arguments: Change.allCases)
+  @Test("a source that changes while it is sent fails the upload if onChange is fail", arguments: Change.allCases)
   func fail(_ kind: Change) async throws {
     let room = try UploadRoom(size: 48 << 20)
     let (reached, proceed) = (Gate(), Gate())

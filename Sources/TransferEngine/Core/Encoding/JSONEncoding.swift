@@ -33,9 +33,11 @@ public struct JSONEncoding: ParameterEncoding {
     do {
       switch value {
       case .array, .dictionary: break
-      default: throw UnfitValue(type: "a \(type(of: jsonObject)) that is not in an array or a dictionary")
+      default: throw UnsupportedValue(type: "a \(type(of: jsonObject)) that is not in an array or a dictionary")
       }
-      if let type = value.typeUnfit(allowingDatesAndData: false) { throw UnfitValue(type: "a value of type \(type)") }
+      if let type = value.typeUnfit(allowingDatesAndData: false) {
+        throw UnsupportedValue(type: "a value of type \(type)")
+      }
       let encoder = JSONEncoder()
       encoder.outputFormatting = options.union(.sortedKeys)
       request.setBody(try encoder.encode(value), type: MediaTypes.json)

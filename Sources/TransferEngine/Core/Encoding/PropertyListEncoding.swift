@@ -24,7 +24,9 @@ public struct PropertyListEncoding: ParameterEncoding {
     let value = ParameterValue(parameters)
     var request = request
     do {
-      if let type = value.typeUnfit(allowingDatesAndData: true) { throw UnfitValue(type: "a value of type \(type)") }
+      if let type = value.typeUnfit(allowingDatesAndData: true) {
+        throw UnsupportedValue(type: "a value of type \(type)")
+      }
       let encoder = PropertyListEncoder()
       encoder.outputFormat = format
       request.setBody(try encoder.encode(value), type: MediaTypes.propertyList)

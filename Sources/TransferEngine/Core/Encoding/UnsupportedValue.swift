@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A value that the format cannot contain.
-struct UnfitValue: Error, CustomStringConvertible {
+struct UnsupportedValue: Error, CustomStringConvertible {
   let type: String
   var description: String { "\(type) cannot be in it" }
 }

@@ -30,7 +30,7 @@ extension TransferError.ProxyFailure: CustomStringConvertible {
     case .nameNotResolved(let proxy): "cannot find the proxy \(proxy)"
     case .unreachable(let proxy, let reason): "cannot connect to the proxy \(proxy): \(reason)"
     case .authenticationRequired(let proxy):
-      "the proxy \(proxy) wants to know who we are; check its user name and password"
+      "the proxy \(proxy) requires authentication; check its user name and password"
     case .refused(let proxy, let reason, _): "the proxy \(proxy) does not let the request through: \(reason)"
     case .broken(let proxy, let reason): "the connection through the proxy \(proxy) broke: \(reason)"
     }

@@ -60,7 +60,7 @@ extension TransferError.RemoteFailure: CustomStringConvertible {
     case .busy(let host, let reply): "\(host) cannot serve now" + Self.quoted(reply)
     case .exists(let path): "\(path) exists on the server; it is only replaced when asked for"
     case .storageFull(let host, let reply): "\(host) has no space left" + Self.quoted(reply)
-    case .cannotResume(let reply): "the server does not go on in the middle of the file" + Self.quoted(reply)
+    case .cannotResume(let reply): "the server cannot resume in the middle of the file" + Self.quoted(reply)
     case .sizeDiffers(let path, let expected, let actual):
       "\(path) on the server has \(actual.map { "\($0)" } ?? "no") bytes instead of \(expected)"
     case .refused(let host, let reply, _): "\(host) refused" + Self.quoted(reply)

@@ -72,11 +72,11 @@ public final class MultipartFormData {
     parts.append(Part(head: headers.map { "\($0.name.rawName): \($0.value)\r\n" }.joined(), content: content))
   }
 
-  /// What a stream brings, kept on the disk until the form has been sent: a stream can be read only once, and the length has
-  /// to be known before the first byte is sent.
+  /// Adds a part from a stream. Its bytes are kept on disk until the form is sent: a stream can be read only once, and
+  /// the length must be known before the first byte is sent.
   ///
   /// - Parameters:
-  ///   - stream: read to its end before the call returns. What it throws is told when the form is asked for.
+  ///   - stream: read to its end before the call returns. Its error is thrown when the form is used.
   ///   - length: bytes that it must bring; another number fails the form.
   ///   - fileName: what the server is told that the file is called.
   ///   - isolation: the caller's; nothing has to be given.

@@ -19,9 +19,9 @@ extension Handlers {
   private static func addLines(_ request: ControlRequest, _ daemon: DaemonServices) -> Response {
     let (caller, request) = (request.caller, request.request)
     return Reply.lines { writer in
-      let memory = AnswerMemory(request)
+      let memory = ResponseMemory(request)
       let lines = BoundedQueue<BulkIntake.Line>(limit: maximumLineBytesInQueue) { $0.weight }
-      let answers = BoundedQueue<ByteBuffer>(limit: AnswerMemory.freeBytes, weight: { $0.readableBytes }) {
+      let answers = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
         memory.extend()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in

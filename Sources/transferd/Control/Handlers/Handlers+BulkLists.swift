@@ -14,10 +14,10 @@ extension Handlers {
     let (caller, request) = (request.caller, request.request)
     let checker = try await ListChecker(format, options, daemon.intake, caller)
     return Reply.lines { writer in
-      let memory = AnswerMemory(request)
+      let memory = ResponseMemory(request)
       let pieces = BoundedQueue<ListCutter.Piece>(limit: maximumPieceBytesInQueue) { $0.weight }
       let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedJobs) { $0.jobs.count }
-      let answers = BoundedQueue<ByteBuffer>(limit: AnswerMemory.freeBytes, weight: { $0.readableBytes }) {
+      let answers = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
         memory.extend()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in

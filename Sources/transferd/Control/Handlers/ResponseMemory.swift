@@ -1,9 +1,9 @@
 import HTTPServer
 import Synchronization
 
-/// The memory for answers to a client that sends its whole list before it reads any, as many do. It grows with the answers, within
-/// the memory that all requests share; when there is no more, the client has to read.
-final class AnswerMemory: Sendable {
+/// The memory for responses to a client that sends its whole list before it reads any response. It grows with them,
+/// within the memory that all requests share. When that is used up, the client has to read.
+final class ResponseMemory: Sendable {
   /// Answers that may be kept without a part of the server's memory, in bytes.
   static let freeBytes = 64 << 10
   private static let stepBytes = 1 << 20
