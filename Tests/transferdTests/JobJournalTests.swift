@@ -15,7 +15,7 @@ import TransferAPI
     /// Whether the row already named the file to be renamed when the slot was released.
     let slot = Watched<[Bool]>([])
     /// What was reported when the slot was released.
-    let transfers = Watched<[JobQueueEvent.Transfer]>([])
+    let transfers = Watched<[FinishedTransfer]>([])
     /// The number of reports of a large file.
     let large = Watched(0)
 

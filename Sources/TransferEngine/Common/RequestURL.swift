@@ -33,11 +33,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   /// Reads text from a person or a program. Spaces and control characters are refused, not encoded: they are mistakes.
   /// - Throws: `.invalidURL` or `.unsupportedScheme`.
   public init(_ text: String) throws(TransferError) {
-    do throws(URLText.Problem) {
-      _ = try URLText(text)
-    } catch {
-      throw .invalidURL(Self.shown(text), reason: "it \(error)")
-    }
+    try Self.check(text)
     try self.init(parsing: text, relativeTo: nil, flags: CURLU_NON_SUPPORT_SCHEME)
   }
 
@@ -97,6 +93,8 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     guard let whole = Self.part(handle, CURLUPART_URL) else {
       throw .invalidURL(Self.shown(text), reason: "it cannot be read")
     }
+    // libcurl encodes no character of a host: a relative reference can bring a control character there.
+    try Self.check(whole)
     string = whole
     self.scheme = scheme
     self.host = host.lowercased()
@@ -110,6 +108,14 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     }
     if isRemoteFile, let reason = Self.objection(to: path, scheme: scheme) {
       throw .invalidURL(Self.shown(text), reason: reason)
+    }
+  }
+
+  private static func check(_ text: String) throws(TransferError) {
+    do throws(URLText.Problem) {
+      _ = try URLText(text)
+    } catch {
+      throw .invalidURL(shown(text), reason: "it \(error)")
     }
   }
 
@@ -156,6 +162,8 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
       text = text[..<slashes.upperBound] + text.suffix(after: at)
     }
     return String(
-      text.prefix(200).map { $0.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x7F } ? $0 : "?" })
+      text.prefix(200).map {
+        $0.unicodeScalars.allSatisfy { $0.value > 0x1F && !(0x7F..<0xA0).contains($0.value) } ? $0 : "?"
+      })
   }
 }

@@ -79,7 +79,7 @@ final class GroupedDownloads: DownloadGroupJournal {
   func didFinishTransfer(_ tags: [Int]) async {
     let (fences, reports) = state.withLock { ($0.fences, $0.reports) }
     let transfers = tags.compactMap { tag in
-      fences[tag].map { JobQueueEvent.Transfer(job: JobID(Int64(tag)), fence: $0, isLarge: false) }
+      fences[tag].map { FinishedTransfer(job: JobID(Int64(tag)), fence: $0, isLarge: false) }
     }
     await reports?.transferred(transfers)
   }

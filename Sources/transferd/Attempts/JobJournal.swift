@@ -14,12 +14,14 @@ struct JobJournal: DownloadJournal {
   let reports: AttemptReports
 
   func record(_ data: ResumeData) async throws {
-    if max(data.totalBytes ?? 0, data.checkpointBytes) > OriginWidth.smallFile { await reports.foundLarge(id, fence) }
+    if max(data.totalBytes ?? 0, data.checkpointBytes) > FinishedTransfer.smallFile {
+      await reports.foundLarge(id, fence)
+    }
     try await save(data, encoded: data.encoded(), finishing: nil)
   }
 
   func willRename(_ data: ResumeData) async throws {
-    let isSmall = data.checkpointBytes <= OriginWidth.smallFile
+    let isSmall = data.checkpointBytes <= FinishedTransfer.smallFile
     // Another job can use the network slot from here on.
     await reports.transferred([.init(job: id, fence: fence, isLarge: !isSmall)])
     // Small files get no resume data: fetching one again after a crash costs less than storing it for every file.

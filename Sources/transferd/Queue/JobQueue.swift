@@ -29,7 +29,7 @@ struct JobQueue: Sendable {
 
     let origin: String
     let fence: Int64
-    /// Its file is not small (`OriginWidth.smallFile`), as far as is known.
+    /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
     var isLarge: Bool
     var phase = Phase.transferring
     /// Why it was stopped; `nil` if it was not.
@@ -193,7 +193,7 @@ struct JobQueue: Sendable {
     if isStopping { stop(started, .shutdown, &actions) }
   }
 
-  private mutating func didTransfer(_ transfer: JobQueueEvent.Transfer, now: Date) {
+  private mutating func didTransfer(_ transfer: FinishedTransfer, now: Date) {
     guard let attempt = attempts[transfer.job], attempt.fence == transfer.fence, attempt.phase == .transferring
     else { return }
     attempts[transfer.job]?.phase = .finishing
@@ -203,7 +203,7 @@ struct JobQueue: Sendable {
   }
 
   /// Counts a file that has arrived.
-  private mutating func record(_ transfer: JobQueueEvent.Transfer, now: Date) {
+  private mutating func record(_ transfer: FinishedTransfer, now: Date) {
     guard let attempt = attempts[transfer.job], attempt.fence == transfer.fence else { return }
     widths.recordFile(of: attempt.origin, isLarge: transfer.isLarge, now: now)
   }

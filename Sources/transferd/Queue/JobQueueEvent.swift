@@ -19,25 +19,17 @@ enum JobQueueEvent: Sendable {
   case searchFailed
   case turned(Turn)
   /// All bytes of these attempts have arrived.
-  case transferred([Transfer])
+  case transferred([FinishedTransfer])
   /// A running attempt transfers a file that is not small.
   case foundLarge(JobID, fence: Int64)
   /// These attempts have ended and their ends can be stored.
   /// - Parameter uploads: those among them that sent a file. (A download is reported by `transferred` before it ends.)
-  case ended([JobID], uploads: [Transfer] = [])
+  case ended([JobID], uploads: [FinishedTransfer] = [])
   case stop([JobID], StopReason)
   /// An isolated attempt has blocked other jobs for long enough.
   case isolationLimitReached(JobQueue.IsolatedAttempt)
   /// No job starts any more, and every attempt stops.
   case shutdown
-
-  /// An attempt whose bytes have all arrived.
-  struct Transfer: Equatable, Sendable {
-    let job: JobID
-    let fence: Int64
-    /// Whether the file is larger than `OriginWidth.smallFile`.
-    let isLarge: Bool
-  }
 
   /// The result of a turn.
   struct Turn: Sendable {
@@ -60,7 +52,7 @@ enum JobQueueEvent: Sendable {
     let job: JobID
     let origin: String
     let fence: Int64
-    /// Whether its file is known to be larger than `OriginWidth.smallFile`.
+    /// Whether its file is known to be larger than `FinishedTransfer.smallFile`.
     var isLarge = false
     /// How long the job may block all others; `nil` for a job that runs beside others.
     var isolationLimit: Duration?

@@ -8,8 +8,6 @@ import FoundationEssentials
 struct OriginWidth: Equatable, Sendable {
   static let initial = 8
   static let maximum = 32
-  /// The largest file, in bytes, for which the width grows above `initial`.
-  static let smallFile: Int64 = 1 << 20
   /// Seconds without another trial after a trial that brought nothing, and without growth after a refusal.
   static let holdTime: TimeInterval = 30
   /// Minimum length of a measurement in seconds.

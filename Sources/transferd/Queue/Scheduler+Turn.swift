@@ -37,7 +37,7 @@ extension Scheduler {
     active[record.job.id] = Active(record: record)
     return .init(
       job: record.job.id, origin: record.spec.origin, fence: record.fence,
-      isLarge: (record.job.bytesTotal ?? 0) > OriginWidth.smallFile,
+      isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)
   }
 

@@ -130,7 +130,7 @@ actor Scheduler {
   }
 
   private func didEnd(_ responses: [(JobID, AttemptResponse)]) {
-    var uploads: [JobQueueEvent.Transfer] = []
+    var uploads: [FinishedTransfer] = []
     for (id, response) in responses {
       guard let record = active[id]?.record else { continue }
       active[id]?.response = response
@@ -138,7 +138,7 @@ actor Scheduler {
         uploads.append(
           .init(
             job: id, fence: record.fence,
-            isLarge: max(upload.bytesSent, record.job.bytesTotal ?? 0) > OriginWidth.smallFile))
+            isLarge: max(upload.bytesSent, record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile))
       }
     }
     send(.ended(responses.map(\.0), uploads: uploads))

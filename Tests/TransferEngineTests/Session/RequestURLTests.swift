@@ -57,6 +57,14 @@ import Testing
     #expect(throws: TransferError.self) { try base.resolving(location) }
   }
 
+  @Test(
+    "a Location with a control character in its host is refused: libcurl encodes none there",
+    arguments: ["//h\u{8F}x/a", "https://h\u{9F}/", "//h\u{7F}/", "//\u{80}:1/"])
+  func controlCharacterInHost(_ location: String) throws {
+    let base = try RequestURL("https://h/a")
+    #expect(throws: TransferError.self) { try base.resolving(location) }
+  }
+
   @Test("an error shows no secrets")
   func errors() {
     do {
