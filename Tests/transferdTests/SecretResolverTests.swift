@@ -83,7 +83,7 @@ import TransferEngine
     let command = Command(arguments: [
       "/bin/sh", "-c", "cat > \"$0\"; echo $JOB >> \"$0\"; ls /proc/self/fd | tr '\\n' ' ' >> \"$0\"", out,
     ])
-    #expect(await command.run(input: "{}\n", environment: ["JOB": "a b"], timeout: .seconds(20)) == .exited(0))
+    #expect(await command.run(input: "{}\n", environment: ["JOB": "a b"], timeout: .seconds(120)) == .exited(0))
     // Descriptor 3 is the directory that ls reads.
     #expect(try String(contentsOfFile: out, encoding: .utf8) == "{}\na b\n0 1 2 3 ")
   }
@@ -91,14 +91,14 @@ import TransferEngine
   @Test("the end of a command is reported")
   func ends() async {
     #expect(
-      await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(20))
+      await Command(arguments: ["/bin/sh", "-c", "exit 7"]).run(input: "", environment: [:], timeout: .seconds(120))
         == .exited(7))
     #expect(
       await Command(arguments: ["/bin/true"]).run(
-        input: String(repeating: "x", count: 1 << 20), environment: [:], timeout: .seconds(20)) == .exited(0))
+        input: String(repeating: "x", count: 1 << 20), environment: [:], timeout: .seconds(120)) == .exited(0))
     guard
       case .notStarted = await Command(arguments: ["/nonexistent"]).run(
-        input: "", environment: [:], timeout: .seconds(20))
+        input: "", environment: [:], timeout: .seconds(120))
     else {
       Issue.record("it was started")
       return
