@@ -93,6 +93,10 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     guard let whole = Self.part(handle, CURLUPART_URL) else {
       throw .invalidURL(Self.shown(text), reason: "it cannot be read")
     }
+    // libcurl writes a file URL without a path (`file:///?a`) as `file://(nil)` or `file:///`.
+    guard !isFile || whole.utf8.starts(with: "file:///".utf8) && whole.utf8.count > "file:///".utf8.count else {
+      throw .invalidURL(Self.shown(text), reason: "it names no file")
+    }
     // libcurl encodes no character of a host: a relative reference can bring a control character there.
     try Self.check(whole)
     string = whole

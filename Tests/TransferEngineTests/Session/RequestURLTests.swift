@@ -65,6 +65,14 @@ import Testing
     #expect(throws: TransferError.self) { try base.resolving(location) }
   }
 
+  @Test("a file URL without a path is refused", arguments: ["file:///?a", "file:///?", "file://?a", "file:///#a"])
+  func fileWithoutPath(_ text: String) throws {
+    #expect(throws: TransferError.self) { try RequestURL(text) }
+    let base = try RequestURL("https://h/a")
+    #expect(throws: TransferError.self) { try base.resolving(text) }
+    #expect(try RequestURL("file:///a?b").string.hasPrefix("file:///a"))
+  }
+
   @Test("an error shows no secrets")
   func errors() {
     do {
