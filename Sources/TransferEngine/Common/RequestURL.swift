@@ -99,6 +99,9 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     }
     // libcurl encodes no character of a host: a relative reference can bring a control character there.
     try Self.check(whole)
+    guard whole.utf8.elementsEqual(text.utf8) || Self.isReadUnchanged(whole) else {
+      throw .invalidURL(Self.shown(text), reason: "its host can be read in two ways")
+    }
     string = whole
     self.scheme = scheme
     self.host = host.lowercased()
@@ -113,6 +116,15 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     if isRemoteFile, let reason = Self.objection(to: path, scheme: scheme) {
       throw .invalidURL(Self.shown(text), reason: reason)
     }
+  }
+
+  /// libcurl decodes a percent-encoded host after it looked for an IPv4 address: `http://213074%33/` becomes
+  /// `http://2130743/`, which the next reader takes for 0.32.131.55.
+  private static func isReadUnchanged(_ url: String) -> Bool {
+    guard let handle = curl_url() else { preconditionFailure("curl_url failed: out of memory") }
+    defer { curl_url_cleanup(handle) }
+    guard curl_url_set(handle, CURLUPART_URL, url, UInt32(CURLU_NON_SUPPORT_SCHEME)) == CURLUE_OK else { return false }
+    return part(handle, CURLUPART_URL)?.utf8.elementsEqual(url.utf8) ?? false
   }
 
   private static func check(_ text: String) throws(TransferError) {

@@ -73,6 +73,17 @@ import Testing
     #expect(try RequestURL("file:///a?b").string.hasPrefix("file:///a"))
   }
 
+  @Test(
+    "a host that is an IPv4 address only after it was decoded is refused",
+    arguments: ["http://213074%33/", "https://user:pw@213074%33:8/a?b", "http://%31/"])
+  func encodedAddress(_ text: String) throws {
+    #expect(throws: TransferError.self) { try RequestURL(text) }
+    let base = try RequestURL("https://h/a")
+    #expect(throws: TransferError.self) { try base.resolving(text) }
+    #expect(try RequestURL("http://2130743/").host == "0.32.131.55")
+    #expect(try RequestURL("http://%68/%41").host == "h")
+  }
+
   @Test("an error shows no secrets")
   func errors() {
     do {
