@@ -21,6 +21,9 @@ struct BulkBody: Sendable {
   /// Where a line comes from.
   let origin: @Sendable (Int) -> JobLines.Origin?
 
+  /// Whether a file of a list that is missing when the daemon looks for it is skipped: another run may have moved it.
+  var skipsMissing = false
+
   init(_ lines: JobLines, isAlone: Bool = false) {
     form = isAlone ? .one : .lines
     (count, areKeyed) = (lines.count, lines.areKeyed)

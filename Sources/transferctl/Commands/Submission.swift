@@ -17,6 +17,8 @@ struct Submission {
   /// The client of the daemon that responded last.
   private(set) var client: ControlClient
   private var refused = 0
+  /// Files of a list that were gone when the daemon looked for them.
+  private var missing = 0
   /// Lines of the body that have a result, from 1.
   private var answered: AnsweredLines
   /// Whether the request was repeated: an existing job may be the result of the first request.
@@ -60,6 +62,7 @@ struct Submission {
         submission.client = try await connection.reopen(submission.client.socket)
       }
     }
+    if submission.missing > 0 { Notice.say("skipped \(HumanNumbers.files(submission.missing)): not found") }
     if body.form != .one, submission.refused > 0 { Notice.say("transferctl: \(submission.tally)") }
     return submission
   }
@@ -124,7 +127,11 @@ struct Submission {
     if let problem = result.error, problem.code == .unavailable, reconnects { return }
     let line = result.line ?? answered.count + 1
     guard answered.insert(line...line) else { return }
-    if let problem = result.error {
+    if let problem = result.error, problem.code == .sourceMissing, body.skipsMissing,
+      result.line.flatMap(body.origin)?.isLine ?? false
+    {
+      missing += 1
+    } else if let problem = result.error {
       refused += 1
       if failure == nil { failure = ExitStatus(problem.code) }
       Notice.say(

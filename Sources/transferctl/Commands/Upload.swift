@@ -109,8 +109,10 @@ struct Upload: AsyncParsableCommand {
   }
 
   private func body(of lines: JobLines, _ plan: UploadPlan) throws -> BulkBody {
-    if case .paths = lines.form, let options = plan.listOptions { return BulkBody(paths: lines, options: options) }
-    return BulkBody(lines, isAlone: lines.count == 1 && paths.count == 1)
+    var body = BulkBody(lines, isAlone: lines.count == 1 && paths.count == 1)
+    if case .paths = lines.form, let options = plan.listOptions { body = BulkBody(paths: lines, options: options) }
+    body.skipsMissing = ignoreMissing
+    return body
   }
 
   /// Retries and waits as requested.
