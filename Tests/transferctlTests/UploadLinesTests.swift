@@ -46,6 +46,32 @@ import TransferAPI
     #expect(found.map(\.1) == ["?", "?"])
   }
 
+  @Test(
+    "a file of a list that another run moves after the check is skipped with --ignore-missing, otherwise refused",
+    arguments: [true, false])
+  func movedAfterCheck(_ skips: Bool) async throws {
+    let folder = try TemporaryFolder()
+    try write(folder.path + "/a")
+    try write(folder.path + "/b")
+    var lines = JobLines()
+    try lines.add(
+      list: listFile(Array("a\0b\0".utf8)), nul: true, try plan("https://h/"), files(folder, root: folder.path),
+      ignoringMissing: skips)
+    #expect(lines.count == 2 && lines.faults.isEmpty)
+    let daemon = ScriptedDaemon { _, _, _ in
+      let results = (1...2).map { line in
+        AddResult(line: line, error: Problem(.sourceMissing, "cannot upload /x: it does not exist"))
+      }
+      return (
+        200, try results.map { String(decoding: try WireCoding.encoder().encode($0), as: UTF8.self) + "\n" }.joined()
+      )
+    }
+    var body = BulkBody(lines)
+    body.skipsMissing = skips
+    let outcome = try await Submission.send(body, from: daemon.client)
+    #expect(outcome.ids.isEmpty && (outcome.failure == nil) == skips, "\(String(describing: outcome.failure))")
+  }
+
   @Test("a file that cannot be uploaded is reported, and the others are added")
   func faults() throws {
     let folder = try TemporaryFolder()
