@@ -79,8 +79,18 @@ import Testing
     var arrivals = Arrivals()
     arrivals.receive(200, speed: { Double($0) * 100 })
     #expect(arrivals.width.limit(hasLargeFiles: true) == 8)
-    arrivals.width.recordLargeFile()
+    arrivals.width.recordLargeFile(now: arrivals.now)
     #expect(arrivals.width.limit(hasLargeFiles: false) == 8)
+  }
+
+  @Test("after a refusal an origin of large files alone gets back to 8, after 30 s")
+  func recoveryOfLargeFiles() {
+    var width = OriginWidth()
+    for second in 0..<5 { width.recordRefusal(now: Self.start + Double(second)) }
+    width.recordLargeFile(now: Self.start + 20)
+    #expect(width.width == 1)
+    for number in 0..<5 { width.recordLargeFile(now: Self.start + 40 + Double(number)) }
+    #expect(width.width == 8)
   }
 
   @Test("a clock that is set back by a year stops neither growth nor refusals")

@@ -100,7 +100,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     // libcurl encodes no character of a host: a relative reference can bring a control character there.
     try Self.check(whole)
     guard whole.utf8.elementsEqual(text.utf8) || Self.isReadUnchanged(whole) else {
-      throw .invalidURL(Self.shown(text), reason: "its host can be read in two ways")
+      throw .invalidURL(Self.shown(text), reason: "its host can be read in two ways; write it without percent signs")
     }
     string = whole
     self.scheme = scheme

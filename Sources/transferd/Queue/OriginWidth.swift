@@ -75,11 +75,11 @@ struct OriginWidth: Equatable, Sendable {
     }
   }
 
-  /// A larger file has arrived: what was measured does not count.
-  mutating func recordLargeFile() {
+  /// A larger file has arrived: what was measured does not count. After a refusal the width grows back to `initial`.
+  mutating func recordLargeFile(now: Date) {
     measurement = nil
     trial = nil
-    width = min(width, Self.initial)
+    width = min(isHolding(now) ? width : width * 2, Self.initial)  // checked: at most twice `maximum`
   }
 
   /// The origin has refused a request or a connection.

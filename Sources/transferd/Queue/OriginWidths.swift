@@ -27,7 +27,7 @@ struct OriginWidths: Sendable {
 
   /// A file has arrived from the origin, or at it.
   mutating func recordFile(of origin: String, isLarge: Bool, now: Date) {
-    update(origin) { isLarge ? $0.recordLargeFile() : $0.recordSmallFile(now: now) }
+    update(origin) { isLarge ? $0.recordLargeFile(now: now) : $0.recordSmallFile(now: now) }
   }
 
   mutating func recordRefusal(by origin: String, now: Date) { update(origin) { $0.recordRefusal(now: now) } }
