@@ -13,24 +13,13 @@ final class DownloadGroupCore: AnyRequestGroup {
   /// Makes a step of a landing fail, in tests.
   let fault: GroupLanding.Fault?
 
+  private let outcomes = GroupOutcomes<DownloadGroup.Outcome>()
+  private let arrivals = CombinedCalls<Int>()
+
   private struct State {
     /// Added and not ended, by tag.
     var members: [Int: GroupMember] = [:]
-    /// Not yet prepared; those before `firstUnprepared` are.
-    var unprepared: [GroupMember] = []
-    var firstUnprepared = 0
-    /// The number of downloads that are being prepared.
-    var preparing = 0
-    /// Downloads without an outcome.
-    var unended = 0
-    var isFinished = false
-    var outcomes: [DownloadGroup.Outcome] = []
-    var waiter: CheckedContinuation<[DownloadGroup.Outcome]?, Never>?
-    /// They wait until no download is left.
-    var idleWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Downloads whose bytes have arrived, for the journal.
-    var finishedTags: [Int] = []
-    var isReporting = false
+    var unprepared = PreparationQueue<GroupMember>()
   }
   private let state = Mutex(State())
 
@@ -48,29 +37,22 @@ final class DownloadGroupCore: AnyRequestGroup {
 
   func add(_ downloads: [GroupDownload]) {
     let members = downloads.map { GroupMember($0, self) }
+    // The session can cancel the members as soon as it knows the group.
     state.withLock { state in
-      precondition(!state.isFinished, "a download was added to a group after finish()")
       for member in members { state.members[member.download.tag] = member }
-      state.unprepared.append(contentsOf: members)
-      state.unended += members.count
-      if state.unended > 0 { session.active.insert(self) }
+      state.unprepared.append(members)
     }
+    outcomes.expect(members.count) { session.active.insert(self) }
     prepareMore()
   }
 
   /// Adds a download that has failed already.
   func fail(_ tag: Int, _ error: TransferError) {
-    state.withLock { $0.unended += 1 }
+    outcomes.expect(1) {}
     deliver([DownloadGroup.Outcome(tag: tag, response: FileResponse(failing: error))])
   }
 
-  func finish() {
-    let waiter = state.withLock { state in
-      state.isFinished = true
-      return Self.takeWaiterAtEnd(&state)
-    }
-    waiter?.resume(returning: nil)
-  }
+  func finish() { outcomes.finish() }
 
   /// - Parameter tags: `nil` for all.
   func cancel(_ tags: [Int]?, _ cancellation: GroupMember.Cancellation) {
@@ -88,94 +70,28 @@ final class DownloadGroupCore: AnyRequestGroup {
 
   func cancelAll() { cancel(nil, .discardingBytes) }
 
-  func ended() async {
-    await withCheckedContinuation { continuation in
-      let isIdle = state.withLock { state in
-        if state.unended > 0 { state.idleWaiters.append(continuation) }
-        return state.unended == 0
-      }
-      if isIdle { continuation.resume() }
-    }
-  }
+  func ended() async { await outcomes.ended() }
 
   func progress(_ tag: Int) -> TransferProgress? {
     state.withLock { $0.members[tag] }?.currentProgress
   }
 
-  func nextOutcomes() async -> [DownloadGroup.Outcome]? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let outcomes = state.withLock { state -> [DownloadGroup.Outcome]?? in
-          if !state.outcomes.isEmpty {
-            defer { state.outcomes = [] }
-            return .some(state.outcomes)
-          }
-          if Task.isCancelled || state.isFinished && state.unended == 0 { return .some(nil) }
-          precondition(state.waiter == nil, "two tasks iterate one group of downloads")
-          state.waiter = continuation
-          return nil
-        }
-        if let outcomes { continuation.resume(returning: outcomes) }
-      }
-    } onCancel: {
-      let waiter = state.withLock { state in
-        defer { state.waiter = nil }
-        return state.waiter
-      }
-      waiter?.resume(returning: nil)
-    }
-  }
-
-  private static func takeWaiterAtEnd(_ state: inout State) -> CheckedContinuation<[DownloadGroup.Outcome]?, Never>? {
-    guard state.isFinished, state.unended == 0, state.outcomes.isEmpty else { return nil }
-    defer { state.waiter = nil }
-    return state.waiter
-  }
+  func nextOutcomes() async -> [DownloadGroup.Outcome]? { await outcomes.next() }
 
   // MARK: Outcomes
 
   /// Each outcome is the last thing that happens to its download.
-  func deliver(_ outcomes: [DownloadGroup.Outcome]) {
-    guard !outcomes.isEmpty else { return }
-    let (waiter, idle) = state.withLock { state in
-      for outcome in outcomes { state.members[outcome.tag] = nil }
-      state.unended -= outcomes.count
-      if state.waiter == nil { state.outcomes.append(contentsOf: outcomes) }
-      var idle: [CheckedContinuation<Void, Never>] = []
-      if state.unended == 0 {
-        session.active.remove(self)
-        swap(&idle, &state.idleWaiters)
-      }
-      defer { state.waiter = nil }
-      return (state.waiter, idle)
+  func deliver(_ ended: [DownloadGroup.Outcome]) {
+    state.withLock { state in
+      for outcome in ended { state.members[outcome.tag] = nil }
     }
-    waiter?.resume(returning: outcomes)
-    for continuation in idle { continuation.resume() }
+    outcomes.deliver(ended) { session.active.remove(self) }
   }
 
-  /// Tells the journal that the bytes have arrived. Calls are combined while one runs.
+  /// Tells the journal that the bytes have arrived.
   func reportArrival(_ tags: [Int]) {
     guard let journal else { return }
-    let mustStart = state.withLock { state in
-      state.finishedTags.append(contentsOf: tags)
-      defer { state.isReporting = true }
-      return !state.isReporting
-    }
-    guard mustStart else { return }
-    Task {
-      while let tags = self.takeFinishedTags() { await journal.didFinishTransfer(tags) }
-    }
-  }
-
-  private func takeFinishedTags() -> [Int]? {
-    state.withLock { state in
-      guard !state.finishedTags.isEmpty else {
-        state.isReporting = false
-        return nil
-      }
-      defer { state.finishedTags = [] }
-      return state.finishedTags
-    }
+    arrivals.add(tags) { await journal.didFinishTransfer($0) }
   }
 
   // MARK: Preparation
@@ -184,20 +100,7 @@ final class DownloadGroupCore: AnyRequestGroup {
   /// one that does not respond delays only its own downloads.
   func prepareMore() {
     let waiting = transfers.waiting.load(ordering: .relaxed)
-    let members = state.withLock { state -> [GroupMember] in
-      // checked: counts of downloads in memory
-      let isEnough = waiting + state.preparing >= limits.preparedDownloads / 2
-      guard !isEnough, state.firstUnprepared < state.unprepared.count else { return [] }
-      let end = min(state.unprepared.count, state.firstUnprepared + limits.preparedDownloads)
-      let members = Array(state.unprepared[state.firstUnprepared..<end])  // checked: firstUnprepared < count
-      state.firstUnprepared = end
-      if end == state.unprepared.count {
-        state.unprepared = []
-        state.firstUnprepared = 0
-      }
-      state.preparing += members.count  // checked: a count of downloads in memory
-      return members
-    }
+    let members = state.withLock { $0.unprepared.take(waiting: waiting, limit: limits.preparedDownloads) }
     for members in Dictionary(grouping: members, by: { $0.download.destination.directory }).values {
       Task {
         let prepared = await BlockingIO.value { GroupPreparation.prepare(members) }
@@ -207,6 +110,6 @@ final class DownloadGroupCore: AnyRequestGroup {
   }
 
   func preparationEnded(of count: Int) {
-    state.withLock { $0.preparing -= count }  // checked: they were added
+    state.withLock { $0.unprepared.preparationEnded(of: count) }
   }
 }
