@@ -6,12 +6,10 @@ struct PlainUpload: UploadStrategy {
   let form: FormOptions?
 
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
-    var request = attempt.request
-    request.method = method(request)
+    var request = prepared(attempt.request, for: attempt.upload)
     let body = try makeBody(attempt, &request)
     // A PUT may be repeated, a POST may not (RFC 9110 §9.2.2).
     if request.method == .put {
-      if attempt.upload.onlyIfAbsent { request.headers[.ifNoneMatch] = "*" }
       let answer = try await attempt.wire.send(request, body)
       _ = try answer.success()
       guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
@@ -20,6 +18,14 @@ struct PlainUpload: UploadStrategy {
     } else {
       try await post(request, body, attempt)
     }
+  }
+
+  /// The request with the method and the condition of this upload.
+  func prepared(_ request: TransferRequest, for upload: FileUpload) -> TransferRequest {
+    var request = request
+    request.method = method(request)
+    if request.method == .put, upload.onlyIfAbsent { request.headers[.ifNoneMatch] = "*" }
+    return request
   }
 
   private func makeBody(

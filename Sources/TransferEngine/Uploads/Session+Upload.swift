@@ -14,16 +14,30 @@ extension Session {
     interceptor: (any RequestInterceptor)? = nil
   ) -> FileUploadRequest {
     let shown = UploadProgressTracker()
-    let core = RequestCore<FileUploadResponse>(session: self) { core in
-      await UploadPipeline(
-        session: self, core: core, upload: upload, journal: journal,
-        tracker: UploadTracker { progress in
-          shown.show(progress)
-          core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
-        }
-      ).run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor)
-    }
+    let core = uploadCore(
+      upload, id: nil, resumingWith: ledger, journal: journal, interceptor: interceptor, adopting: nil
+    ) { shown.show($0) }
     return FileUploadRequest(core: core, tracker: shown)
+  }
+
+  /// The core of an upload's request.
+  /// - Parameters:
+  ///   - id: the id under which events were reported before; `nil` for a new one.
+  ///   - adopted: a transfer that has been done for this upload.
+  ///   - show: called with the progress.
+  func uploadCore(
+    _ upload: FileUpload, id: RequestID?, resumingWith ledger: Data?, journal: (any UploadJournal)?,
+    interceptor: (any RequestInterceptor)?, adopting adopted: AdoptedUpload?,
+    _ show: @escaping @Sendable (UploadProgress) -> Void
+  ) -> RequestCore<FileUploadResponse> {
+    RequestCore<FileUploadResponse>(session: self, id: id) { core in
+      let tracker = UploadTracker { progress in
+        show(progress)
+        core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
+      }
+      return await UploadPipeline(session: self, core: core, upload: upload, journal: journal, tracker: tracker)
+        .run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor, adopting: adopted)
+    }
   }
 
   /// Deletes an unfinished upload on the server: its partial bytes, its parts, its temporary name. Does not need the

@@ -8,6 +8,8 @@ final class UploadClient: Sendable {
   let session: Session
   let record: RequestRecord
   private let pause: @Sendable () async -> Void
+  /// A response that came before this client existed: the result of the first request that has a body.
+  private let adopted: Mutex<AdoptedUpload?>
   private let state = Mutex(State())
 
   private struct State {
@@ -18,13 +20,15 @@ final class UploadClient: Sendable {
     var bytesSent: Int64 = 0
   }
 
-  /// Bytes of a response's body that are kept; no more are read.
-  static let responseLimit = 4 << 20
-
-  /// - Parameter pause: waits while the request is suspended.
-  init(_ record: RequestRecord, pause: @escaping @Sendable () async -> Void = {}) {
+  /// - Parameters:
+  ///   - adopted: the transfer that takes the place of the first one.
+  ///   - pause: waits while the request is suspended.
+  init(
+    _ record: RequestRecord, adopting adopted: AdoptedUpload? = nil, pause: @escaping @Sendable () async -> Void = {}
+  ) {
     session = record.session
     self.record = record
+    self.adopted = Mutex(adopted)
     self.pause = pause
   }
 
@@ -96,6 +100,10 @@ final class UploadClient: Sendable {
   private func transfer(
     _ request: TransferRequest, _ body: UploadBody?, _ options: SendOptions
   ) async throws(TransferError) -> UploadResponse {
+    if let adopted = takeAdopted() {
+      state.withLock { $0.origin = request.url.origin }
+      return try end(adopted.outcome, adopted.receiver, size: adopted.source.size)
+    }
     let transferID = TransferID()
     let isInterrupted = state.withLock { state in
       if !state.isInterrupted { state.running.insert(transferID) }
@@ -113,14 +121,27 @@ final class UploadClient: Sendable {
     let receiver = UploadReceiver(interim: options.interim, meter: body?.meter)
     let outcome = await session.loop.perform(wire, id: transferID, receiver: receiver)
     state.withLock { _ = $0.running.remove(transferID) }
-    record.didEnd(outcome)
-    switch outcome {
-    case .cancelled: throw .cancelled
-    case .failed(let error, let head, let metrics):
-      return answer(receiver, head, metrics, body, error)
-    case .finished(let head, let metrics):
-      return answer(receiver, head, metrics, body, nil)
+    return try end(outcome, receiver, size: body?.size ?? 0)
+  }
+
+  private func takeAdopted() -> AdoptedUpload? {
+    adopted.withLock { adopted in
+      defer { adopted = nil }
+      return adopted
     }
+  }
+
+  /// - Parameter size: the size of the request's body.
+  private func end(
+    _ outcome: TransferOutcome, _ receiver: UploadReceiver, size: Int64
+  ) throws(TransferError) -> UploadResponse {
+    record.didEnd(outcome)
+    guard let response = UploadResponse(outcome, receiver, size: size) else { throw .cancelled }
+    state.withLock { state in
+      state.bytesSent = state.bytesSent.saturatingSum(outcome.metrics?.bytesSent ?? 0)
+      state.head = response.head ?? state.head
+    }
+    return response
   }
 
   /// Runs another kind of transfer under an identifier that `interrupt()` can stop.
@@ -145,72 +166,6 @@ final class UploadClient: Sendable {
       state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
       state.origin = origin
     }
-  }
-
-  private func answer(
-    _ receiver: UploadReceiver, _ head: ResponseHead?, _ metrics: TransferMetrics, _ body: UploadBody?,
-    _ failure: TransferError?
-  ) -> UploadResponse {
-    state.withLock { state in
-      state.bytesSent = state.bytesSent.saturatingSum(metrics.bytesSent)
-      state.head = head ?? state.head
-    }
-    var answer = UploadResponse(
-      head: head, data: receiver.data, sent: min(metrics.bytesSent, receiver.takenBefore ?? .max),
-      size: body?.size ?? 0,
-      failure: failure)
-    // A status counts, even if the connection broke while the body (RFC 9110 §15.5.14) or the rest of the response was
-    // being sent.
-    if let head, failure.map(\.isConnectionTrouble) ?? false,
-      head.status >= 400 || (200..<300).contains(head.status) && answer.isBodySent
-    {
-      answer.failure = nil
-    }
-    return answer
-  }
-}
-
-extension TransferError {
-  /// The connection ended early; this side did nothing wrong.
-  fileprivate var isConnectionTrouble: Bool {
-    switch self {
-    case .connection(.broken), .response(.truncated), .connection(.stalled): true
-    default: false
-    }
-  }
-}
-
-/// Collects a response's body.
-///
-/// `@unchecked Sendable`: used on the transfer loop's thread while the transfer runs and read afterwards; the loop's
-/// continuation separates the two.
-private final class UploadReceiver: TransferReceiver, @unchecked Sendable {
-  private(set) var data = Data()
-  /// Bytes of the request's body that libcurl had taken when the last piece of the response arrived.
-  private(set) var takenBefore: Int64?
-  private let interim: (@Sendable (ResponseHead) -> Void)?
-  private let meter: UploadMeter?
-
-  init(interim: (@Sendable (ResponseHead) -> Void)?, meter: UploadMeter?) {
-    self.interim = interim
-    self.meter = meter
-  }
-
-  func receive(interim head: ResponseHead) { interim?(head) }
-
-  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
-    data.removeAll()
-    takenBefore = meter?.taken
-    return .takeBody
-  }
-
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
-    guard data.count + bytes.count <= UploadClient.responseLimit else {
-      return .stop
-    }
-    data.append(contentsOf: bytes)
-    takenBefore = meter?.taken
-    return .taken
   }
 }
 

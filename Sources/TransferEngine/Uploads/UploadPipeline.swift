@@ -16,14 +16,20 @@ struct UploadPipeline: Sendable {
     var resumedFrom: Int64 = 0
     /// How often the upload started over because the source had changed.
     var restarts = 0
+    /// The first attempt's transfer, if it has already ended.
+    var adopted: AdoptedUpload?
   }
 
   /// How many changed versions of the source one attempt sends before it fails.
   static let maximumRestarts = 3
 
-  func run(from ledger: UploadLedger?, interceptor: (any RequestInterceptor)?) async -> FileUploadResponse {
-    var context = AttemptContext(ledger: ledger)
-    let wire = UploadClient(core.record, pause: { await core.waitWhileSuspended() })
+  /// - Parameter adopted: a transfer that a group has done for this upload. It counts as the plain upload of the first
+  ///   attempt.
+  func run(
+    from ledger: UploadLedger?, interceptor: (any RequestInterceptor)?, adopting adopted: AdoptedUpload? = nil
+  ) async -> FileUploadResponse {
+    var context = AttemptContext(ledger: ledger, adopted: adopted)
+    let wire = UploadClient(core.record, adopting: adopted, pause: { await core.waitWhileSuspended() })
     var retries = 0
     var furthest: Int64 = 0
     let start = ContinuousClock.now
@@ -108,6 +114,11 @@ struct UploadPipeline: Sendable {
   ) async throws(TransferError) {
     await core.waitWhileSuspended()
     if Task.isCancelled { throw .cancelled }
+    if let adopted = context.adopted {
+      context.adopted = nil
+      context.source = adopted.source.identity
+      return try await send(adopted.request, adopted.source, &context, wire, PlainUpload(form: nil))
+    }
     let (path, rules) = (upload.source, upload.rules)
     let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path, rules: rules) }
     if let ledger = context.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
@@ -117,13 +128,22 @@ struct UploadPipeline: Sendable {
       try? await session.removeLeftovers(upload, ledger, wire, interceptor)
       context.ledger = nil
     }
+    try await send(request, source, &context, wire, nil)
+  }
+
+  /// - Parameter known: `nil` to choose the strategy.
+  private func send(
+    _ request: TransferRequest, _ source: OpenSource, _ context: inout AttemptContext, _ wire: UploadClient,
+    _ known: (any UploadStrategy)?
+  ) async throws(TransferError) {
     let keeper = LedgerWriter(context.ledger, journal: journal)
     tracker.start(total: source.size, acknowledged: context.ledger?.acknowledged ?? 0)
     core.setTransfer(hold: { wire.interrupt() })
     defer { core.setTransfer(hold: nil) }
     let attempt = UploadAttempt(
       upload: upload, request: request, source: source, wire: wire, ledger: keeper, tracker: tracker)
-    let strategy = try await session.strategy(of: upload, request, wire)
+    let strategy: any UploadStrategy
+    if let known { strategy = known } else { strategy = try await session.strategy(of: upload, request, wire) }
     do throws(TransferError) {
       try await strategy.perform(attempt)
       // Compares once more after the last response: the source may have changed after its last byte was read.

@@ -16,6 +16,8 @@ struct UploadResponse: Sendable {
   var failure: TransferError?
 
   var isBodySent: Bool { sent >= size }
+  /// The server accepted the whole body.
+  var isSuccess: Bool { failure == nil && isBodySent && head.map { (200..<300).contains($0.status) } ?? false }
 
   /// The head of a complete response.
   func get() throws(TransferError) -> ResponseHead {
@@ -33,10 +35,42 @@ struct UploadResponse: Sendable {
 }
 
 extension UploadResponse {
+  /// - Parameter size: the size of the request's body.
+  /// - Returns: `nil` for a cancelled transfer.
+  init?(_ outcome: TransferOutcome, _ receiver: UploadReceiver, size: Int64) {
+    switch outcome {
+    case .cancelled: return nil
+    case .finished(let head, _): self.head = head
+    case .failed(let error, let head, _):
+      self.head = head
+      failure = error
+    }
+    data = receiver.data
+    sent = min(outcome.metrics?.bytesSent ?? 0, receiver.takenBefore ?? .max)
+    self.size = size
+    // A status counts, even if the connection broke while the body (RFC 9110 §15.5.14) or the rest of the response was
+    // being sent.
+    if let head, failure.map(\.isConnectionTrouble) ?? false,
+      head.status >= 400 || (200..<300).contains(head.status) && isBodySent
+    {
+      failure = nil
+    }
+  }
+
   /// Whether the whole body was sent and no response arrived.
   var isOutcomeUnknown: Bool {
     guard let failure, head == nil else { return false }
     return isBodySent && !failure.cameBeforeTheRequest
+  }
+}
+
+extension TransferError {
+  /// The connection ended early; this side did nothing wrong.
+  fileprivate var isConnectionTrouble: Bool {
+    switch self {
+    case .connection(.broken), .response(.truncated), .connection(.stalled): true
+    default: false
+    }
   }
 }
 

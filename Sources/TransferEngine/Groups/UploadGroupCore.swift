@@ -1,0 +1,105 @@
+import Synchronization
+import WireValues
+
+/// The state of a group of uploads, and its caller's side.
+///
+/// An upload goes through four places: prepared on a blocking thread → transferred on the loop's thread → checked on a
+/// blocking thread (its source is unchanged) → delivered to the sequence. Each hands on arrays.
+final class UploadGroupCore: AnyRequestGroup {
+  let session: Session
+  let transfers: UploadTransfers
+
+  /// Uploads that are prepared at once: each has an open file.
+  private static let preparedUploads = 128
+
+  private let responded: (@Sendable ([Int]) async -> Void)?
+  private let outcomes = GroupOutcomes<UploadGroup.Outcome>()
+  private let responses = CombinedCalls<Int>()
+  private let checks = CombinedCalls<UploadGroupMember>()
+
+  private struct State {
+    /// Added and not ended, by tag.
+    var members: [Int: UploadGroupMember] = [:]
+    var unprepared = PreparationQueue<UploadGroupMember>()
+  }
+  private let state = Mutex(State())
+
+  init(_ session: Session, maximumConnections: Int, _ responded: (@Sendable ([Int]) async -> Void)?) {
+    self.session = session
+    self.responded = responded
+    transfers = UploadTransfers(limit: maximumConnections)
+  }
+
+  // MARK: The caller's side
+
+  func add(_ uploads: [GroupUpload]) {
+    let members = uploads.map { UploadGroupMember($0, self) }
+    // The session can cancel the members as soon as it knows the group.
+    state.withLock { state in
+      for member in members { state.members[member.item.tag] = member }
+      state.unprepared.append(members)
+    }
+    outcomes.expect(members.count) { session.active.insert(self) }
+    prepareMore()
+  }
+
+  func finish() { outcomes.finish() }
+
+  /// - Parameter tags: `nil` for all.
+  func cancel(_ tags: [Int]?) {
+    let members = state.withLock { state in
+      tags.map { $0.compactMap { state.members[$0] } } ?? Array(state.members.values)
+    }
+    let cancelled = members.filter { $0.cancel() }
+    guard !cancelled.isEmpty else { return }
+    Task {
+      await session.loop.run { loop in
+        for member in cancelled { self.endCancelled(member, loop) }
+      }
+    }
+  }
+
+  func cancelAll() { cancel(nil) }
+
+  func ended() async { await outcomes.ended() }
+
+  func progress(_ tag: Int) -> TransferProgress? { state.withLock { $0.members[tag] }?.progress }
+
+  func nextOutcomes() async -> [UploadGroup.Outcome]? { await outcomes.next() }
+
+  // MARK: Outcomes
+
+  /// Each outcome is the last thing that happens to its upload.
+  func deliver(_ ended: [UploadGroup.Outcome]) {
+    state.withLock { state in
+      for outcome in ended { state.members[outcome.tag] = nil }
+    }
+    outcomes.deliver(ended) { session.active.remove(self) }
+  }
+
+  /// Compares the sources of uploads that the server has accepted: one may have changed after its last byte was read. Uploads
+  /// that are accepted meanwhile are checked together.
+  func check(_ members: [UploadGroupMember]) {
+    if let responded { responses.add(members.map(\.item.tag), responded) }
+    checks.add(members) { members in
+      self.deliver(await BlockingIO.value { members.compactMap { $0.outcomeIfUnchanged() } })
+    }
+  }
+
+  // MARK: Preparation
+
+  /// Prepares the next uploads if few prepared ones wait for a connection. Each directory has a thread of its own, so that one
+  /// that does not respond delays only its own uploads.
+  func prepareMore() {
+    let waiting = transfers.waiting.load(ordering: .relaxed)
+    let members = state.withLock { $0.unprepared.take(waiting: waiting, limit: Self.preparedUploads) }
+    for members in Dictionary(grouping: members, by: { $0.item.upload.source.parentPath }).values {
+      Task {
+        await BlockingIO.value { for member in members { member.prepare() } }
+        await session.loop.run { loop in self.enqueue(members, loop) }
+      }
+    }
+  }
+
+  func preparationEnded(of count: Int) { state.withLock { $0.unprepared.preparationEnded(of: count) } }
+}
