@@ -4,15 +4,15 @@ import TransferEngine
 /// The engine's request for one attempt of a job, a download or an upload.
 enum AttemptRequest: Sendable {
   case download(DownloadRequest)
-  /// A download that shares its work with others.
-  case grouped(JobID, GroupedDownloads)
+  /// It shares its work with others.
+  case grouped(JobID, any GroupedTransfers)
   case upload(FileUploadRequest)
 
   /// Ends the attempt. A download keeps its part file and its resume data.
   func cancel() {
     switch self {
     case .download(let request): request.cancel(producingResumeData: true)
-    case .grouped(let id, let downloads): downloads.cancel(id)
+    case .grouped(let id, let group): group.cancel(id)
     case .upload(let request): request.cancel()
     }
   }
@@ -21,7 +21,7 @@ enum AttemptRequest: Sendable {
   var progress: TransferProgress {
     switch self {
     case .download(let request): request.progress
-    case .grouped(let id, let downloads): downloads.progress(of: id)
+    case .grouped(let id, let group): group.progress(of: id)
     case .upload(let request):
       TransferProgress(completed: request.progress.sent, total: request.progress.total)
     }

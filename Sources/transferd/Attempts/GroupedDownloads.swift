@@ -7,7 +7,7 @@ import WireValues
 
 /// The daemon's one group of downloads: small files share their work, from the transfer to the row (see `DownloadGroup`).
 /// A download that does not stay small continues by itself, with a journal of its own.
-final class GroupedDownloads: DownloadGroupJournal {
+final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
   /// More than the daemon ever runs at once: its own limits are `JobQueue`'s.
   private static let maximumConnections = 100_000
 
@@ -44,7 +44,6 @@ final class GroupedDownloads: DownloadGroupJournal {
     group.add(downloads.map(\.0))
   }
 
-  /// Ends a download. It keeps its part file and its resume data.
   func cancel(_ id: JobID) {
     state.withLock(\.group)?.cancel(id.tag, producingResumeData: true)
   }
@@ -58,7 +57,7 @@ final class GroupedDownloads: DownloadGroupJournal {
       state.withLock { state in
         for outcome in outcomes { state.fences[outcome.tag] = nil }
       }
-      await reports.ended(outcomes.map { (JobID(Int64($0.tag)), .download($0.response)) })
+      await reports.ended(outcomes.map { (JobID(tag: $0.tag), .download($0.response)) })
     }
   }
 
@@ -70,7 +69,7 @@ final class GroupedDownloads: DownloadGroupJournal {
     // without a fence has ended; no claim has the fence -1.
     let checkpoints = files.map { tag, data in
       Checkpoint(
-        id: JobID(Int64(tag)), fence: fences[tag] ?? -1, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes,
+        id: JobID(tag: tag), fence: fences[tag] ?? -1, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes,
         resumeData: nil, destination: nil, finishing: data.partialFile.identity.withoutBirth)
     }
     return try await store.checkpoint(checkpoints, at: Date())
@@ -79,13 +78,8 @@ final class GroupedDownloads: DownloadGroupJournal {
   func didFinishTransfer(_ tags: [Int]) async {
     let (fences, reports) = state.withLock { ($0.fences, $0.reports) }
     let transfers = tags.compactMap { tag in
-      fences[tag].map { FinishedTransfer(job: JobID(Int64(tag)), fence: $0, isLarge: false) }
+      fences[tag].map { FinishedTransfer(job: JobID(tag: tag), fence: $0, isLarge: false) }
     }
     await reports?.transferred(transfers)
   }
-}
-
-extension JobID {
-  /// The job's number in the group. Ids are 64 bits, as Swift's `Int` is on Linux.
-  var tag: Int { Int(rawValue) }  // checked: both have 64 bits
 }

@@ -6,10 +6,10 @@ import TransferEngine
 import WireValues
 
 extension JobRunner {
-  /// Creates the upload request for one attempt without starting it.
-  func upload(for record: JobRecord, timeouts: Timeouts) throws(TransferError) -> FileUploadRequest {
-    session.upload(
-      try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
+  /// The upload of one attempt.
+  func upload(for record: JobRecord, timeouts: Timeouts) throws(TransferError) -> GroupUpload {
+    GroupUpload(
+      tag: record.job.id.tag, try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
       journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence),
       interceptor: SecretAdapter(record.spec, secrets))
   }

@@ -15,6 +15,7 @@ struct JobRunner: Sendable {
   /// Which paths jobs may use, and which users' jobs may use the service's credentials.
   let paths: PathPolicy
   let groupedDownloads: GroupedDownloads
+  let groupedUploads: GroupedUploads
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Default timeouts for connecting and for progress, for jobs that do not set their own.
@@ -29,7 +30,8 @@ struct JobRunner: Sendable {
   /// - Returns: the requests of the attempts that started.
   func start(_ records: [JobRecord], timeouts: Timeouts, _ reports: AttemptReports) -> [(JobRecord, AttemptRequest)] {
     var started: [(JobRecord, AttemptRequest)] = []
-    var grouped: [(GroupDownload, fence: Int64)] = []
+    var downloads: [(GroupDownload, fence: Int64)] = []
+    var uploads: [(GroupUpload, fence: Int64)] = []
     var failed: [(JobID, AttemptResponse)] = []
     for record in records {
       let id = record.job.id
@@ -38,7 +40,7 @@ struct JobRunner: Sendable {
         case .download:
           let download = try download(for: record, timeouts: timeouts, reports)
           guard !Self.mayShareWork(download) else {
-            grouped.append((download, fence: record.fence))
+            downloads.append((download, fence: record.fence))
             started.append((record, .grouped(id, groupedDownloads)))
             continue
           }
@@ -46,7 +48,14 @@ struct JobRunner: Sendable {
           started.append((record, .download(request)))
           Task { await reports.ended([(id, .download(await request.response()))]) }
         case .upload:
-          let request = try upload(for: record, timeouts: timeouts)
+          let upload = try upload(for: record, timeouts: timeouts)
+          guard !Self.mayShareWork(upload) else {
+            uploads.append((upload, fence: record.fence))
+            started.append((record, .grouped(id, groupedUploads)))
+            continue
+          }
+          let request = session.upload(
+            upload.upload, resumingWith: upload.ledger, journal: upload.journal, interceptor: upload.interceptor)
           started.append((record, .upload(request)))
           Task { await reports.ended([(id, .upload(await request.response()))]) }
         }
@@ -54,7 +63,8 @@ struct JobRunner: Sendable {
         failed.append((id, AttemptResponse(failing: error, of: record.job.kind)))
       }
     }
-    if !grouped.isEmpty { groupedDownloads.start(grouped, reports) }
+    if !downloads.isEmpty { groupedDownloads.start(downloads, reports) }
+    if !uploads.isEmpty { groupedUploads.start(uploads, reports) }
     if !failed.isEmpty { Task { [failed] in await reports.ended(failed) } }
     return started
   }
@@ -62,6 +72,15 @@ struct JobRunner: Sendable {
   /// Whether a download may turn out to be small: a file that has no bytes yet, from a web server, under a known name.
   private static func mayShareWork(_ download: GroupDownload) -> Bool {
     download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
+  }
+
+  /// Whether an upload may turn out to be a small PUT: one that begins from nothing, to a web server.
+  private static func mayShareWork(_ upload: GroupUpload) -> Bool {
+    guard upload.ledger == nil, upload.interceptor == nil, upload.upload.request.url.isHTTP else { return false }
+    return switch upload.upload.protocol {
+    case .plain, .automatic: true
+    default: false
+    }
   }
 
   /// The options that downloads and uploads have in common.

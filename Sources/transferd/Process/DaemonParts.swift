@@ -32,7 +32,8 @@ struct DaemonParts: Sendable {
       session: session, store: store,
       secrets: SecretResolver(environment: setup.environment, home: ProcessSetup.homeDirectory()),
       stateDirectory: setup.state, network: network, paths: paths,
-      groupedDownloads: GroupedDownloads(session: session, store: store))
+      groupedDownloads: GroupedDownloads(session: session, store: store),
+      groupedUploads: GroupedUploads(session: session))
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     scheduler = Scheduler(
       store: store, limits: setup.bounded(configuration.limits),
