@@ -16,7 +16,7 @@ struct PreparationQueue<Member> {
     // checked: counts of requests in memory
     let isEnough = waiting + preparing >= limit / 2
     guard !isEnough, first < members.count else { return [] }
-    let end = min(members.count, first + limit)
+    let end = min(members.count, first + limit)  // checked: counts of requests in memory
     let taken = Array(members[first..<end])  // checked: first < count
     first = end
     if end == members.count {
