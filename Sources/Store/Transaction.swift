@@ -50,8 +50,10 @@ struct Transaction {
       if error != nil { bind.failure(error) }
     }
     events.append(
+      // The time as it is stored.
       Event(
-        seq: db.lastInsertedRowID, job: job, at: at, kind: kind, from: from, to: to, reason: reason,
+        seq: db.lastInsertedRowID, job: job, at: Date(milliseconds: at.milliseconds), kind: kind, from: from, to: to,
+        reason: reason,
         error: error))
   }
 

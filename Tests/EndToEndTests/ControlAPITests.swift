@@ -237,6 +237,28 @@ import Testing
     #expect(!(try await again.result().stdout.contains("id: 2\n")))
   }
 
+  @Test("twenty watchers that connect at different times all get the history, event by event")
+  func manyWatchers() async throws {
+    let server = try LoopbackServer(.file(size: 100))
+    let daemon = try await Daemon()
+    var watchers: [ChildProcess] = []
+    for round in 0..<4 {
+      let list = (0..<50).map { server.url("/\(round)-\($0)") + "\n" }.joined()
+      for _ in 0..<5 { watchers.append(try ChildProcess(daemon.curlLaunch("/v1/events?since=0", []))) }
+      _ = try await daemon.ctl("add", "-i", "-", "--batch", "b", input: Data(list.utf8))
+    }
+    #expect(try await daemon.ctl("wait", "--batch", "b").status == 0)
+    let history = try await daemon.curl("/v1/events?since=0&follow=false").body.split(separator: "\n")
+    #expect(history.count == 200 * 3)
+    for watcher in watchers {
+      try await watcher.waitForOutput("id: \(history.count)\n")
+      try await watcher.waitForOutput("\(history.last ?? "")\n")
+      watcher.kill(SIGTERM)
+      let lines = try await watcher.result().stdout.split(separator: "\n").filter { $0.hasPrefix("data: ") }
+      #expect(lines.map { $0.dropFirst(6) } == history)
+    }
+  }
+
   @Test("the progress stream of a batch has only its own jobs")
   func batchProgress() async throws {
     let daemon = try await Daemon()

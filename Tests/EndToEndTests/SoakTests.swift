@@ -42,4 +42,44 @@ import Testing
       #expect(try sha256(ofFile: daemon.downloaded("\(number)")) == payload.sha256, "file \(number) of seed \(seed)")
     }
   }
+
+  @Test("20,000 small files of three servers and thirty kills: every file is right, and none is completed twice")
+  func smallFiles() async throws {
+    let (count, kills) = (20_000, 30)
+    let seed = UInt64.random(in: 0 ... .max)
+    print("soak: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    // Files are equal if their numbers are, modulo 97.
+    let payloads = (0..<97).map { Payload(size: .random(in: 0..<8192, using: &random), seed: seed &+ $0) }
+    let files = Dictionary(uniqueKeysWithValues: (0..<count).map { ("/\($0)", FileBehaviour.file(payloads[$0 % 97])) })
+    let servers = try (0..<3).map { _ in try LoopbackServer(files: files) }
+    let daemon = try await Daemon()
+    let list = (0..<count).map { servers[$0 % 3].url("/\($0)") + "\n" }.joined()
+    let added = try await daemon.ctl("add", "-i", "-", "--batch", "soak", input: Data(list.utf8))
+    #expect(added.lines.count == count)
+
+    for kill in 0..<kills {
+      let server = servers[kill % 3]
+      let target = server.counters.bodyBytesSent + Int64.random(in: 1..<600_000, using: &random)
+      do {
+        try await server.waitForCounters(timeout: .seconds(20)) { $0.bodyBytesSent >= target }
+      } catch {
+        Issue.record("no job continues after kill \(kill) of seed \(seed)\n\(daemon.log)")
+      }
+      try await daemon.restart(by: SIGKILL)
+    }
+    let wait = try await daemon.ctl("wait", "--batch", "soak", timeout: .seconds(240))
+    #expect(wait.status == 0, "seed \(seed): \(wait.stderr)")
+    #expect(try await daemon.completions().count { $0 == 1 } == count, "seed \(seed)")
+    #expect(try daemon.fileNames.count == count)
+    #expect(try daemon.partNames.isEmpty)
+    var wrong: [Int] = []
+    for number in 0..<count where try sha256(ofFile: daemon.downloaded("\(number)")) != payloads[number % 97].sha256 {
+      wrong.append(number)
+    }
+    #expect(wrong.isEmpty, "seed \(seed)")
+    // A kill costs the files that were running and those that had arrived and were not recorded: at most one group.
+    let requests = servers.reduce(0) { $0 + $1.requests.count }
+    #expect(requests <= count + kills * 256, "seed \(seed)")
+  }
 }

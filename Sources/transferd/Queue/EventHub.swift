@@ -1,35 +1,69 @@
 import Synchronization
 import TransferAPI
 
-/// Wakes the watchers of the event history. Each watcher reads the new events from the store, from its own position. So a
-/// slow watcher needs no buffer and misses no event.
+/// Wakes the watchers of the event history. Each watcher reads the new events from its own position: from those that the hub
+/// keeps, or from the store. So a slow watcher needs no buffer and misses no event.
 final class EventHub: Sendable {
   private struct State {
     var nextToken = 0
-    var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
+    var wakes: [Int: @Sendable () -> Void] = [:]
+    /// The number of watchers that read each event.
+    var readers = 0
   }
 
   private let state = Mutex(State())
+  /// The newest events, while there are readers.
+  let recent = RecentEvents()
+
+  /// Watchers up to this number are told at once.
+  static let unhurriedReaders = 16
 
   /// Called by the store after each commit.
   func publish(_ events: [Event]) {
     guard !events.isEmpty else { return }
-    let watchers = state.withLock { Array($0.watchers.values) }
-    for watcher in watchers { watcher.yield() }
+    let (wakes, hasReaders) = state.withLock { (Array($0.wakes.values), $0.readers > 0) }
+    if hasReaders { recent.append(events) }
+    for wake in wakes { wake() }
   }
 
   /// A stream with an element at once and after each new event. Unread elements are merged into one.
   func watch() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let token = state.withLock { state in
-      state.nextToken += 1
-      state.watchers[state.nextToken] = continuation
-      return state.nextToken
-    }
-    continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0.watchers.removeValue(forKey: token) }
-    }
+    let token = insert(isReader: false) { continuation.yield() }
+    continuation.onTermination = { [weak self] _ in self?.remove(token, isReader: false) }
     continuation.yield()
     return stream
+  }
+
+  /// Calls the closure after each commit with events, until `removeReader`. It must return quickly.
+  /// - Returns: a token for `removeReader`.
+  func addReader(_ wake: @escaping @Sendable () -> Void) -> Int { insert(isReader: true, wake) }
+
+  func removeReader(_ token: Int) { remove(token, isReader: true) }
+
+  /// How long a reader gathers events before it sends them: the more readers there are, the longer, so that they cost the
+  /// daemon's work no more than a few do.
+  /// - Parameter time: for few readers.
+  func gatheringTime(_ time: Duration) -> Duration {
+    let readers = state.withLock(\.readers)
+    return time * max(1, Double(readers) / Double(Self.unhurriedReaders))
+  }
+
+  private func insert(isReader: Bool, _ wake: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      state.nextToken += 1
+      state.wakes[state.nextToken] = wake
+      if isReader { state.readers += 1 }
+      return state.nextToken
+    }
+  }
+
+  private func remove(_ token: Int, isReader: Bool) {
+    let isLast = state.withLock { state in
+      guard state.wakes.removeValue(forKey: token) != nil, isReader else { return false }
+      state.readers -= 1
+      return state.readers == 0
+    }
+    if isLast { recent.removeAll() }
   }
 }

@@ -21,7 +21,9 @@ struct EventFilter: Sendable {
   }
 
   mutating func matching(_ events: [Event], _ store: Store) async throws -> [Event] {
-    let wanted = finalOnly ? events.filter { $0.to?.isFinal ?? true } : events
+    let wanted = events.filter { event in
+      (jobs?.contains(event.job) ?? true) && (!finalOnly || event.to?.isFinal ?? true)
+    }
     guard let batch else { return wanted }
     try await learn(Set(wanted.map(\.job)), batch, store)
     // The batch of a job that was removed before the lookup is not known. Its removal is sent in any case.

@@ -4,7 +4,8 @@ import Store
 import Threads
 import TransferAPI
 
-/// The server-sent events of one watcher. Events are read from the store, so a slow watcher holds no memory. Progress is the
+/// The server-sent events of one watcher. Events are read from the hub or from the store, so a slow watcher holds no
+/// memory. Progress is the
 /// state at the time of sending, at most four times a second.
 struct EventStream {
   let daemon: DaemonServices
@@ -18,33 +19,17 @@ struct EventStream {
   /// A comment is sent after this time without events, to find out whether the watcher is gone.
   static let keepAliveInterval = Duration.seconds(15)
 
-  private enum Wake: Sendable {
-    case news, tick, disconnect
-  }
-
   /// Runs until the watcher is gone: then the writer throws.
   mutating func run(for request: Request, to writer: ResponseWriter) async throws {
-    let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
-    let news = daemon.hub.watch()
-    let withProgress = withProgress
-    let feeder = Task {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask { for await _ in news { continuation.yield(.news) } }
-        group.addTask {
-          while !Task.isCancelled {
-            try? await Task.pause(for: withProgress ? Self.progressInterval : Self.keepAliveInterval)
-            continuation.yield(.tick)
-          }
-        }
-      }
-    }
-    defer { feeder.cancel() }
-    request.onDisconnect { continuation.yield(.disconnect) }
+    let wakes = WatcherWakes(
+      daemon.hub, request, every: withProgress ? Self.progressInterval : Self.keepAliveInterval)
+    defer { wakes.stop() }
     try await writer.write(ByteBuffer(string: ": transferd\n\n"))
     var sent: [JobID: Progress] = [:]
     var lastWrite = ContinuousClock.now
     var lastProgress = lastWrite - Self.progressInterval
-    for await wake in wakes {
+    for await _ in wakes.stream {
+      let reasons = wakes.take()
       var buffer = ByteBuffer()
       while try await appendNews(to: &buffer) {
         try await writer.write(buffer)
@@ -56,14 +41,16 @@ struct EventStream {
         try await appendProgress(to: &buffer, sent: &sent)
       }
       // A half-closed client may still read; writing to a closed connection fails.
-      let isDue = wake == .disconnect || (wake == .tick && lastWrite.duration(to: .now) >= Self.keepAliveInterval)
+      let isDue =
+        reasons.contains(.disconnect)
+        || (reasons.contains(.tick) && lastWrite.duration(to: .now) >= Self.keepAliveInterval)
       if isDue, buffer.readableBytes == 0 { buffer.writeString(": still here\n\n") }
       if buffer.readableBytes > 0 {
         try await writer.write(buffer)
         lastWrite = .now
       }
       // Many changes within a short time become one piece.
-      if hasNews { try? await Task.pause(for: Self.gatheringTime) }
+      if hasNews { try? await Task.pause(for: daemon.hub.gatheringTime(Self.gatheringTime)) }
     }
   }
 
@@ -72,18 +59,28 @@ struct EventStream {
     await AsyncSemaphore.longResponses.enter()
     defer { AsyncSemaphore.longResponses.leave() }
     while true {
-      let events = try await daemon.store.events(
-        since: cursor, jobs: filter.jobs, limit: 500, in: filter.scope)
+      let events = try await events()
       guard let last = events.last else { return false }
       cursor = last.seq
       for event in try await filter.matching(events, daemon.store) {
-        buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
-        buffer.writeBytes(try Reply.line(event))
-        buffer.writeString("\n")
+        buffer.writeBytes(try daemon.hub.recent.text(of: event, encode: Self.text))
       }
       guard events.count == 500 else { return false }
       guard buffer.readableBytes < Reply.pieceBytes else { return true }
     }
+  }
+
+  /// The next events that the watcher may see: from those that are kept for all watchers, or from the store.
+  private func events() async throws -> [Event] {
+    if filter.scope == .everything, let recent = daemon.hub.recent.events(after: cursor, limit: 500) { return recent }
+    return try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500, in: filter.scope)
+  }
+
+  private static func text(of event: Event) throws -> [UInt8] {
+    var text = Array("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ".utf8)
+    text += try Reply.line(event)
+    text.append(UInt8(ascii: "\n"))
+    return text
   }
 
   private mutating func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) async throws {

@@ -16,40 +16,24 @@ struct SumStream {
   /// Failures in one piece.
   private static let maximumFailures = 500
 
-  private enum Wake: Sendable {
-    case news, tick, disconnect
-  }
-
   /// Runs until the watcher is gone: then the writer throws.
   mutating func run(for request: Request, to writer: ResponseWriter) async throws {
-    let (wakes, continuation) = AsyncStream<Wake>.makeStream(bufferingPolicy: .bufferingNewest(2))
-    let news = daemon.hub.watch()
-    let feeder = Task {
-      await withTaskGroup(of: Void.self) { group in
-        group.addTask { for await _ in news { continuation.yield(.news) } }
-        group.addTask {
-          while !Task.isCancelled {
-            try? await Task.pause(for: EventStream.keepAliveInterval)
-            continuation.yield(.tick)
-          }
-        }
-      }
-    }
-    defer { feeder.cancel() }
-    request.onDisconnect { continuation.yield(.disconnect) }
+    let wakes = WatcherWakes(daemon.hub, request, every: EventStream.keepAliveInterval)
+    defer { wakes.stop() }
     try await writer.write(ByteBuffer(string: ": transferd\n\n"))
     var sent: WatchSums?
-    for await wake in wakes {
+    for await _ in wakes.stream {
+      let reasons = wakes.take()
       var buffer = ByteBuffer()
       while try await append(to: &buffer, &sent) {
         try await writer.write(buffer)
         buffer.clear()
       }
       // A half-closed client may still read; writing to a closed connection fails.
-      if buffer.readableBytes == 0, wake != .news { buffer.writeString(": still here\n\n") }
+      if buffer.readableBytes == 0, reasons != .news { buffer.writeString(": still here\n\n") }
       try await writer.write(buffer)
       // What happens meanwhile is sent together.
-      if wake == .news { try? await Task.pause(for: EventStream.progressInterval) }
+      if reasons.contains(.news) { try? await Task.pause(for: daemon.hub.gatheringTime(EventStream.progressInterval)) }
     }
   }
 
