@@ -2,20 +2,20 @@
 public enum JobEvent: String, Codable, CaseIterable, Sendable {
   /// The scheduler gives it a slot.
   case claim
-  /// A person stops it for a while.
+  /// A user pauses it.
   case pause
-  /// A person lets a paused job go on.
+  /// A user resumes it.
   case resume
-  /// A person gives it up.
+  /// A user cancels it.
   case cancel
-  /// A person wants another try, now.
+  /// A user asks for an attempt now.
   case retry
-  /// The end of the daemon interrupted its attempt; the job did not fail.
+  /// The daemon stopped during its attempt; the job did not fail.
   case requeue
-  /// Its attempt failed for a reason that may pass.
+  /// Its attempt failed with a transient error.
   case postpone
   /// Its attempt failed for good, or the policy allows no further one.
   case fail
-  /// Its bytes are verified and stand under the destination's name.
+  /// Its bytes are verified and stored at the destination.
   case complete
 }

@@ -3,14 +3,14 @@ import Synchronization
 
 extension Session {
   /// Calls the closure, before this returns, with all requests that have started and not ended: running, suspended, or
-  /// waiting for a retry. The oldest comes first. Downloads of a group are among them after they have left their group.
+  /// waiting for a retry. The oldest comes first. Requests of a group are among them after they have left their group.
   public func withAllRequests<Result, Failure: Error>(
     perform action: ([ActiveRequest]) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try action(active.all.map(ActiveRequest.init))
   }
 
-  /// Cancels all requests that have started and not ended, and all downloads of groups.
+  /// Cancels all requests that have started and not ended, and all requests of groups.
   /// - Parameters:
   ///   - queue: where `completion` is called; `nil`: on one of Swift's threads.
   ///   - completion: called when the last of them has ended.

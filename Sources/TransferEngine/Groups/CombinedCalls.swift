@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Passes values to an asynchronous function, one call at a time. The values that come while a call runs are passed together
-/// by the next one.
+/// Passes values to an asynchronous function, one call at a time. Values that are added during a call are passed together in the
+/// next one. All calls are made with the function of the first.
 final class CombinedCalls<Value: Sendable>: Sendable {
   private struct State {
     var values: [Value] = []

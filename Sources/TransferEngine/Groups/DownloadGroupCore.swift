@@ -9,7 +9,7 @@ final class DownloadGroupCore: AnyRequestGroup {
   let journal: (any DownloadGroupJournal)?
   let limits: GroupLimits
   let transfers: GroupTransfers
-  let landings = GroupLandings()
+  let landings = DirectoryQueue<DirectoryIdentity, GroupMember>()
   /// Makes a step of a landing fail, in tests.
   let fault: GroupLanding.Fault?
 
@@ -37,12 +37,12 @@ final class DownloadGroupCore: AnyRequestGroup {
 
   func add(_ downloads: [GroupDownload]) {
     let members = downloads.map { GroupMember($0, self) }
-    // The session can cancel the members as soon as it knows the group.
     state.withLock { state in
+      // With the lock: the session can cancel the members as soon as it knows the group.
+      outcomes.expect(members.count) { session.active.insert(self) }
       for member in members { state.members[member.download.tag] = member }
       state.unprepared.append(members)
     }
-    outcomes.expect(members.count) { session.active.insert(self) }
     prepareMore()
   }
 

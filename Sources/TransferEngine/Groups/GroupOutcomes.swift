@@ -9,13 +9,13 @@ final class GroupOutcomes<Outcome: Sendable>: Sendable {
     var isFinished = false
     var outcomes: [Outcome] = []
     var waiter: CheckedContinuation<[Outcome]?, Never>?
-    /// They wait until no request is left.
+    /// Continuations of `ended()`.
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
   }
   private let state = Mutex(State())
 
   /// Requests were added.
-  /// - Parameter activate: called with the lock if the group has requests now.
+  /// - Parameter activate: called while the lock is held, if the group has requests now.
   func expect(_ count: Int, activate: () -> Void) {
     state.withLock { state in
       precondition(!state.isFinished, "a request was added to a group after finish()")
@@ -25,7 +25,7 @@ final class GroupOutcomes<Outcome: Sendable>: Sendable {
   }
 
   /// Requests have ended.
-  /// - Parameter deactivate: called with the lock if no request is left.
+  /// - Parameter deactivate: called while the lock is held, if no request is left.
   func deliver(_ outcomes: [Outcome], deactivate: () -> Void) {
     guard !outcomes.isEmpty else { return }
     let (waiter, idle) = state.withLock { state in

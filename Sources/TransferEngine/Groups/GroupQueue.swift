@@ -1,4 +1,4 @@
-/// The downloads of a group that wait for a connection: first in, first out for each origin, and the origins in turn. Pure.
+/// The requests of a group that wait for a connection: first in, first out for each origin, and the origins in turn. Pure.
 struct GroupQueue<Element> {
   private struct Lane {
     var active = 0

@@ -12,13 +12,8 @@ extension Session {
   }
 
   /// A group to which uploads can be added at any time, until `finish()`.
-  /// - Parameters:
-  ///   - maximumConnections: uploads at once to one origin.
-  ///   - responded: called with the tags of uploads that the server has accepted, before their outcomes: they use the network
-  ///     no longer. One call runs at a time. Not called for uploads that do not stay in the group.
-  public func uploadGroup(
-    maximumConnections: Int = 8, responded: (@Sendable ([Int]) async -> Void)? = nil
-  ) -> UploadGroup {
-    UploadGroup(core: UploadGroupCore(self, maximumConnections: max(1, maximumConnections), responded))
+  /// - Parameter maximumConnections: uploads at once to one origin.
+  public func uploadGroup(maximumConnections: Int = 8) -> UploadGroup {
+    UploadGroup(core: UploadGroupCore(self, maximumConnections: max(1, maximumConnections)))
   }
 }

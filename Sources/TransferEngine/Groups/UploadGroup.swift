@@ -5,7 +5,7 @@
 /// and continues as `Session.upload` does, without a second request. Both give the same responses.
 ///
 /// With `UploadProtocol.automatic` the first uploads to a place leave the group and ask the server what it supports. Once
-/// that is known to be nothing but PUT, later ones stay.
+/// the server is known to support only PUT, later ones stay.
 ///
 /// ```swift
 /// for await outcomes in session.uploads(list) {

@@ -62,7 +62,7 @@ extension UploadGroupCore: TurnObserver {
     }
   }
 
-  /// An upload that left the group has ended.
+  /// Called when an upload that left the group has ended.
   func leftMemberEnded(_ member: UploadGroupMember, _ response: FileUploadResponse) async {
     await session.loop.run { loop in
       let held = member.phase == .running

@@ -1,5 +1,4 @@
 import Synchronization
-import WireValues
 
 /// The state of a group of uploads, and its caller's side.
 ///
@@ -12,10 +11,13 @@ final class UploadGroupCore: AnyRequestGroup {
   /// Uploads that are prepared at once: each has an open file.
   private static let preparedUploads = 128
 
-  private let responded: (@Sendable ([Int]) async -> Void)?
+  /// Uploads that are checked together.
+  private static let checkedUploads = 256
+
   private let outcomes = GroupOutcomes<UploadGroup.Outcome>()
-  private let responses = CombinedCalls<Int>()
-  private let checks = CombinedCalls<UploadGroupMember>()
+  private let checks = DirectoryQueue<String, UploadGroupMember>()
+  /// The number of uploads that ended in the group, for tests.
+  let endedInside = Atomic(0)
 
   private struct State {
     /// Added and not ended, by tag.
@@ -24,9 +26,8 @@ final class UploadGroupCore: AnyRequestGroup {
   }
   private let state = Mutex(State())
 
-  init(_ session: Session, maximumConnections: Int, _ responded: (@Sendable ([Int]) async -> Void)?) {
+  init(_ session: Session, maximumConnections: Int) {
     self.session = session
-    self.responded = responded
     transfers = UploadTransfers(limit: maximumConnections)
   }
 
@@ -34,12 +35,12 @@ final class UploadGroupCore: AnyRequestGroup {
 
   func add(_ uploads: [GroupUpload]) {
     let members = uploads.map { UploadGroupMember($0, self) }
-    // The session can cancel the members as soon as it knows the group.
     state.withLock { state in
+      // With the lock: the session can cancel the members as soon as it knows the group.
+      outcomes.expect(members.count) { session.active.insert(self) }
       for member in members { state.members[member.item.tag] = member }
       state.unprepared.append(members)
     }
-    outcomes.expect(members.count) { session.active.insert(self) }
     prepareMore()
   }
 
@@ -80,9 +81,15 @@ final class UploadGroupCore: AnyRequestGroup {
   /// Compares the sources of uploads that the server has accepted: one may have changed after its last byte was read. Uploads
   /// that are accepted meanwhile are checked together.
   func check(_ members: [UploadGroupMember]) {
-    if let responded { responses.add(members.map(\.item.tag), responded) }
-    checks.add(members) { members in
-      self.deliver(await BlockingIO.value { members.compactMap { $0.outcomeIfUnchanged() } })
+    for (directory, members) in Dictionary(grouping: members, by: \.directory) {
+      guard checks.add(members, in: directory) else { continue }
+      Task {
+        while let members = self.checks.next(Self.checkedUploads, in: directory) {
+          let ended = await BlockingIO.value { members.compactMap { $0.outcomeIfUnchanged() } }
+          self.endedInside.add(ended.count, ordering: .relaxed)
+          self.deliver(ended)
+        }
+      }
     }
   }
 
@@ -93,7 +100,7 @@ final class UploadGroupCore: AnyRequestGroup {
   func prepareMore() {
     let waiting = transfers.waiting.load(ordering: .relaxed)
     let members = state.withLock { $0.unprepared.take(waiting: waiting, limit: Self.preparedUploads) }
-    for members in Dictionary(grouping: members, by: { $0.item.upload.source.parentPath }).values {
+    for members in Dictionary(grouping: members, by: \.directory).values {
       Task {
         await BlockingIO.value { for member in members { member.prepare() } }
         await session.loop.run { loop in self.enqueue(members, loop) }

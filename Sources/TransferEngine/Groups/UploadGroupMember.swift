@@ -2,7 +2,7 @@ import HTTPTypes
 import Synchronization
 import WireValues
 
-/// One upload of a group: its request and its response while it stays in the group, and the way out of it.
+/// One upload of a group: its request and its response while it stays in the group, and the code that moves it out of the group.
 ///
 /// `@unchecked Sendable`: the variables without a lock are used by one thread at a time: by the thread that prepares the
 /// upload, then by the transfer loop's thread, and after the transfer by the thread that checks the source. Hops and locks
@@ -29,6 +29,8 @@ final class UploadGroupMember: TransferSink, @unchecked Sendable {
   let group: UploadGroupCore
   /// The origin of the request.
   let origin: String
+  /// The directory of the source.
+  let directory: String
 
   var phase = Phase.waiting
   /// `nil` if the upload never stays in the group.
@@ -54,13 +56,14 @@ final class UploadGroupMember: TransferSink, @unchecked Sendable {
     self.group = group
     requestID = group.session.nextRequestID()
     origin = item.upload.request.url.origin
+    directory = String(item.upload.source.parentPath)
   }
 
   private var session: Session { group.session }
 
   // MARK: Before the transfer
 
-  /// Opens the source and makes the request. Blocks. Whatever cannot be sent in the group, or fails, is left to the single
+  /// Opens the source and makes the request. Blocks. An upload that cannot be prepared runs later as a single
   /// upload.
   func prepare() {
     let upload = item.upload
@@ -178,12 +181,13 @@ final class UploadGroupMember: TransferSink, @unchecked Sendable {
 
   // MARK: Any thread
 
+  /// An upload that the server has accepted ends with success all the same, unless its source has changed.
   /// - Returns: false if it is too late, or if the upload has left the group and cancels itself.
   func cancel() -> Bool {
     let (isNew, core) = life.withLock { life -> (Bool, RequestCore<FileUploadResponse>?) in
-      guard !life.isCancelled, !life.isAccepted || life.core != nil else { return (false, nil) }
+      guard !life.isCancelled else { return (false, nil) }
       life.isCancelled = true
-      return (life.core == nil, life.core)
+      return (life.core == nil && !life.isAccepted, life.core)
     }
     core?.cancel(dueTo: nil, producingResumeData: true)
     if isNew { transferID.cancel() }

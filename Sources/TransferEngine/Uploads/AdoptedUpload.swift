@@ -1,4 +1,4 @@
-/// A transfer of a whole source that ended before the pipeline that judges it was made.
+/// A finished transfer of a whole source, passed to the pipeline that evaluates its outcome.
 struct AdoptedUpload: Sendable {
   /// Open since before the request was sent.
   let source: OpenSource

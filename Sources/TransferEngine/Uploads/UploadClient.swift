@@ -8,7 +8,7 @@ final class UploadClient: Sendable {
   let session: Session
   let record: RequestRecord
   private let pause: @Sendable () async -> Void
-  /// A response that came before this client existed: the result of the first request that has a body.
+  /// A transfer that a group has run already. It takes the place of the first one.
   private let adopted: Mutex<AdoptedUpload?>
   private let state = Mutex(State())
 

@@ -112,13 +112,13 @@ struct UploadPipeline: Sendable {
   private func attempt(
     _ context: inout AttemptContext, _ wire: UploadClient, _ interceptor: (any RequestInterceptor)?
   ) async throws(TransferError) {
-    await core.waitWhileSuspended()
-    if Task.isCancelled { throw .cancelled }
     if let adopted = context.adopted {
       context.adopted = nil
       context.source = adopted.source.identity
       return try await send(adopted.request, adopted.source, &context, wire, PlainUpload(form: nil))
     }
+    await core.waitWhileSuspended()
+    if Task.isCancelled { throw .cancelled }
     let (path, rules) = (upload.source, upload.rules)
     let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path, rules: rules) }
     if let ledger = context.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
@@ -131,10 +131,10 @@ struct UploadPipeline: Sendable {
     try await send(request, source, &context, wire, nil)
   }
 
-  /// - Parameter known: `nil` to choose the strategy.
+  /// - Parameter strategy: `nil` to choose one.
   private func send(
     _ request: TransferRequest, _ source: OpenSource, _ context: inout AttemptContext, _ wire: UploadClient,
-    _ known: (any UploadStrategy)?
+    _ strategy: (any UploadStrategy)?
   ) async throws(TransferError) {
     let keeper = LedgerWriter(context.ledger, journal: journal)
     tracker.start(total: source.size, acknowledged: context.ledger?.acknowledged ?? 0)
@@ -142,10 +142,12 @@ struct UploadPipeline: Sendable {
     defer { core.setTransfer(hold: nil) }
     let attempt = UploadAttempt(
       upload: upload, request: request, source: source, wire: wire, ledger: keeper, tracker: tracker)
-    let strategy: any UploadStrategy
-    if let known { strategy = known } else { strategy = try await session.strategy(of: upload, request, wire) }
     do throws(TransferError) {
-      try await strategy.perform(attempt)
+      if let strategy {
+        try await strategy.perform(attempt)
+      } else {
+        try await session.strategy(of: upload, request, wire).perform(attempt)
+      }
       // Compares once more after the last response: the source may have changed after its last byte was read.
       try await BlockingIO.run { () throws(TransferError) in try source.check() }
       tracker.acknowledge(source.size)

@@ -2,7 +2,7 @@ import TransferAPI
 
 /// What running attempts report to the scheduler.
 struct AttemptReports: Sendable {
-  /// All bytes of these downloads have arrived.
+  /// All bytes of these transfers have arrived.
   let transferred: @Sendable ([FinishedTransfer]) async -> Void
   /// A running attempt, under the claim with this fence, transfers a file that is not small.
   let foundLarge: @Sendable (JobID, _ fence: Int64) async -> Void

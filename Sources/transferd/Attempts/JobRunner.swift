@@ -31,7 +31,7 @@ struct JobRunner: Sendable {
   func start(_ records: [JobRecord], timeouts: Timeouts, _ reports: AttemptReports) -> [(JobRecord, AttemptRequest)] {
     var started: [(JobRecord, AttemptRequest)] = []
     var downloads: [(GroupDownload, fence: Int64)] = []
-    var uploads: [(GroupUpload, fence: Int64)] = []
+    var uploads: [GroupUpload] = []
     var failed: [(JobID, AttemptResponse)] = []
     for record in records {
       let id = record.job.id
@@ -50,7 +50,7 @@ struct JobRunner: Sendable {
         case .upload:
           let upload = try upload(for: record, timeouts: timeouts)
           guard !Self.mayShareWork(upload) else {
-            uploads.append((upload, fence: record.fence))
+            uploads.append(upload)
             started.append((record, .grouped(id, groupedUploads)))
             continue
           }

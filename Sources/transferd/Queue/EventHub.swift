@@ -7,7 +7,7 @@ final class EventHub: Sendable {
   private struct State {
     var nextToken = 0
     var wakes: [Int: @Sendable () -> Void] = [:]
-    /// The number of watchers that read each event.
+    /// The number of watchers that were added with `addReader`.
     var readers = 0
   }
 
@@ -15,14 +15,17 @@ final class EventHub: Sendable {
   /// The newest events, while there are readers.
   let recent = RecentEvents()
 
-  /// Watchers up to this number are told at once.
-  static let unhurriedReaders = 16
+  /// Up to this many readers get events without a longer delay.
+  static let maximumUndelayedReaders = 16
 
   /// Called by the store after each commit.
   func publish(_ events: [Event]) {
     guard !events.isEmpty else { return }
-    let (wakes, hasReaders) = state.withLock { (Array($0.wakes.values), $0.readers > 0) }
-    if hasReaders { recent.append(events) }
+    let wakes = state.withLock { state in
+      // With the lock: events that are kept must follow each other without a gap.
+      if state.readers > 0 { recent.append(events) }
+      return Array(state.wakes.values)
+    }
     for wake in wakes { wake() }
   }
 
@@ -41,12 +44,12 @@ final class EventHub: Sendable {
 
   func removeReader(_ token: Int) { remove(token, isReader: true) }
 
-  /// How long a reader gathers events before it sends them: the more readers there are, the longer, so that they cost the
-  /// daemon's work no more than a few do.
+  /// How long a reader gathers events before it sends them. The delay grows with the number of readers, so that many cost about
+  /// as much as a few.
   /// - Parameter time: for few readers.
   func gatheringTime(_ time: Duration) -> Duration {
     let readers = state.withLock(\.readers)
-    return time * max(1, Double(readers) / Double(Self.unhurriedReaders))
+    return time * max(1, Double(readers) / Double(Self.maximumUndelayedReaders))
   }
 
   private func insert(isReader: Bool, _ wake: @escaping @Sendable () -> Void) -> Int {
@@ -59,11 +62,10 @@ final class EventHub: Sendable {
   }
 
   private func remove(_ token: Int, isReader: Bool) {
-    let isLast = state.withLock { state in
-      guard state.wakes.removeValue(forKey: token) != nil, isReader else { return false }
+    state.withLock { state in
+      guard state.wakes.removeValue(forKey: token) != nil, isReader else { return }
       state.readers -= 1
-      return state.readers == 0
+      if state.readers == 0 { recent.removeAll() }
     }
-    if isLast { recent.removeAll() }
   }
 }

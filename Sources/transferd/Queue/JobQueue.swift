@@ -150,8 +150,7 @@ struct JobQueue: Sendable {
     case .foundLarge(let id, let fence):
       foundLarge(id, fence)
     case .ended(let ids, let uploads):
-      // The others were counted when the server had responded.
-      for upload in uploads where attempts[upload.job]?.phase == .transferring { record(upload, now: now) }
+      for upload in uploads { record(upload, now: now) }
       for id in ids { didEnd(id) }
     case .stop(let ids, let reason):
       stop(ids, reason, &actions)

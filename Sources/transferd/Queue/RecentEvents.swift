@@ -46,7 +46,7 @@ final class RecentEvents: Sendable {
     }
   }
 
-  /// The text of an event: what `encode` made of it for its first reader, as long as the event is known.
+  /// The encoded event, which is kept after the first call as long as the event is.
   func text(of event: Event, encode: (Event) throws -> [UInt8]) rethrows -> [UInt8] {
     func entry(_ state: State) -> Int? {
       let index = Self.index(after: event.seq - 1, in: state.entries)  // checked: numbers of events begin with 1

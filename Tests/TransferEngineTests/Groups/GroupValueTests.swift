@@ -96,4 +96,27 @@ import Testing
   func release(_ release: String, _ isReporting: Bool) {
     #expect(FileSystemSync.isReportingErrors(release: release) == isReporting)
   }
+
+  @Test("requests are prepared in their order, while few wait; those that hang in preparation do not stop the others")
+  func preparation() {
+    var queue = PreparationQueue<Int>()
+    #expect(queue.take(waiting: 0, limit: 4).isEmpty)
+    queue.append(Array(0..<30))
+    #expect(queue.take(waiting: 2, limit: 4).isEmpty)
+    #expect(queue.take(waiting: 1, limit: 4) == [0, 1, 2, 3])
+    // None of them ends.
+    #expect(queue.take(waiting: 0, limit: 4) == [4, 5, 6, 7])
+    #expect(queue.take(waiting: 0, limit: 4).isEmpty)
+    queue.preparationEnded(of: 4)
+    #expect(queue.take(waiting: 0, limit: 4) == [8, 9, 10, 11])
+    queue.preparationEnded(of: 8)
+    var rest: [Int] = []
+    while case let taken = queue.take(waiting: 0, limit: 4), !taken.isEmpty {
+      rest += taken
+      queue.preparationEnded(of: taken.count)
+    }
+    #expect(rest == Array(12..<30))
+    queue.append([30])
+    #expect(queue.take(waiting: 0, limit: 4) == [30])
+  }
 }

@@ -23,14 +23,13 @@ import Testing
   func many() async throws {
     let room = try UploadRoom(size: 2000)
     let server = try LoopbackServer { _ in .response(201) }
-    let stayed = Watched<Set<Int>>([])
-    let group = room.session.uploadGroup { tags in stayed.mutate { $0.formUnion(tags) } }
+    let group = room.session.uploadGroup()
     for first in stride(from: 0, to: 3000, by: 500) { group.add(try Self.items(room, server, first..<first + 500)) }
     group.finish()
     let responses = await group.responses()
     #expect(responses.count == 3000)
     #expect(responses.values.allSatisfy { $0.isSuccess && $0.bytesSent == 2000 && $0.head?.status == 201 })
-    try await stayed.wait(for: "all tags") { $0.count == 3000 ? () : nil }
+    #expect(group.core.endedInside.load(ordering: .relaxed) == 3000)
     #expect(server.requests.count == 3000)
     #expect(Set(server.requests.map(\.target)) == Set((0..<3000).map { "/\($0)" }))
     #expect(server.requests.allSatisfy { $0.method == "PUT" && $0.bodySHA256 == room.payload.sha256 })
@@ -159,8 +158,7 @@ import Testing
   func automatic() async throws {
     let room = try UploadRoom(size: 100)
     let server = try LoopbackServer { request in .response(request.method == "OPTIONS" ? 405 : 201) }
-    let stayed = Watched<[Int]>([])
-    let group = room.session.uploadGroup { tags in stayed.mutate { $0 += tags } }
+    let group = room.session.uploadGroup()
     let change = { (item: inout GroupUpload) in item.upload.collection = try? RequestURL(server.url("/")) }
     group.add(try Self.items(room, server, 0..<1, by: .automatic, change: change))
     var iterator = group.makeAsyncIterator()
@@ -168,7 +166,7 @@ import Testing
     group.add(try Self.items(room, server, 1..<200, by: .automatic, change: change))
     group.finish()
     #expect(await group.responses().values.allSatisfy(\.isSuccess))
-    try await stayed.wait(for: "the others") { $0.count == 199 ? () : nil }
+    #expect(group.core.endedInside.load(ordering: .relaxed) == 199)
     #expect(server.requests.count { $0.method == "OPTIONS" } == 1)
     #expect(server.requests.count { $0.method == "PUT" } == 200)
   }
@@ -228,6 +226,39 @@ import Testing
     #expect(group.progress(0) == nil)
     #expect(server.requests.count == 1)
     proceed.open()
+  }
+
+  @Test(
+    "an upload that is cancelled while it runs reports its transfer; one that changed and was cancelled is not sent again"
+  )
+  func cancelledLate() async throws {
+    let room = try UploadRoom(size: 100)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer { _ in [.signal(reached), .waitFor(proceed)] + .response(201) }
+    let group = room.session.uploads(try Self.items(room, server, 0..<1))
+    try await reached.wait()
+    group.cancelAll()
+    let response = try #require(await group.responses()[0])
+    #expect(word(response.error) == "cancelled")
+    #expect(response.metrics.count == 1)
+    proceed.open()
+
+    // Accepted, not checked yet, changed, and cancelled.
+    let other = try LoopbackServer { _ in .response(201) }
+    let core = UploadGroupCore(room.session, maximumConnections: 1)
+    let member = UploadGroupMember(try Self.items(room, other, 0..<1)[0], core)
+    member.prepare()
+    let prepared = try #require(member.prepared)
+    let outcome = await room.session.loop.perform(prepared.wire, id: member.transferID, receiver: prepared.receiver)
+    // The source is checked after the turn.
+    await room.session.loop.run { _ in
+      member.transferEnded(outcome)
+      do { try room.change(to: Payload(size: 200, seed: 3), inPlace: false) } catch { Issue.record(error) }
+      #expect(!member.cancel())
+    }
+    let ended = await core.nextOutcomes()
+    #expect(ended?.count == 1 && word(ended?.first?.response.error) == "cancelled")
+    #expect(other.requests.count == 1)
   }
 
   @Test("the session cancels its groups too, and knows when they have ended")

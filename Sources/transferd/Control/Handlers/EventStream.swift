@@ -4,9 +4,8 @@ import Store
 import Threads
 import TransferAPI
 
-/// The server-sent events of one watcher. Events are read from the hub or from the store, so a slow watcher holds no
-/// memory. Progress is the
-/// state at the time of sending, at most four times a second.
+/// The server-sent events of one watcher. Events are read from the hub or from the store, so a slow watcher holds no memory.
+/// Progress is the state at the time of sending, at most four times a second.
 struct EventStream {
   let daemon: DaemonServices
   var filter: EventFilter

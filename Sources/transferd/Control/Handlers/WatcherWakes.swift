@@ -2,7 +2,7 @@ import HTTPServer
 import Synchronization
 import Threads
 
-/// What a watcher of events waits for. Wakes that come while the watcher works are merged, and cost it nothing.
+/// Wakes a watcher of events. Wakes that arrive while it is busy are merged.
 final class WatcherWakes: Sendable {
   /// Why the watcher was woken.
   struct Reasons: OptionSet {
