@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Many clients, clients that misbehave, few descriptors, and long queues.
-@Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(5))) struct CrowdTests {
+@Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(15))) struct CrowdTests {
   @Test("500 silent clients do not delay others and leave no descriptors behind")
   func silent() async throws {
     let daemon = try await Daemon()
@@ -70,8 +70,8 @@ import Testing
     }
     #expect(try await daemon.curl("/healthz").body == "ok\n")
     #expect(try await daemon.addPaused("x") == "1001")
-    // When the buffers are full, the daemon is idle.
-    try await daemon.waitUntilQuiet()
+    // When the buffers are full, the daemon is idle. On a busy machine that takes minutes.
+    try await daemon.waitUntilQuiet(timeout: .seconds(540))
     let grown = daemon.residentBytes - before.1
     #expect(grown < 300 << 20, "\(grown >> 20) MiB")
     for client in clients { client.close() }
