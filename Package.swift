@@ -76,7 +76,8 @@ let package = Package(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(
       name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
-    .target(name: "CCrypto", linkerSettings: [.linkedLibrary("crypto")]),
+    // Loads libcrypto itself, when it is needed.
+    .target(name: "CCrypto"),
     .target(name: "CLinux"),
     .target(name: "Digests", dependencies: ["CCrypto"], swiftSettings: strict),
     .target(name: "WireValues", swiftSettings: fuzzed),

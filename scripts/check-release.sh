@@ -6,7 +6,7 @@
 set -euo pipefail
 bin=$1
 program=$bin/transferctl
-allowed="libcrypto.so.3 libstdc++.so.6 libm.so.6 libgcc_s.so.1 libc.so.6 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1"
+allowed="libstdc++.so.6 libm.so.6 libgcc_s.so.1 libc.so.6 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1"
 largest=$((23 << 20))
 
 fail() {

@@ -12,8 +12,9 @@ public enum HMAC {
     let secret = key.isEmpty ? [0] : key
     return [UInt8](unsafeUninitializedCapacity: function.byteCount) { buffer, count in
       let isDone = crypto_hmac(
-        Library.context, function.rawValue, secret, key.count, message, message.count, buffer.baseAddress, buffer.count,
+        CryptoLibrary.context, function.rawValue, secret, key.count, message, message.count, buffer.baseAddress, buffer.count,
         &count)
+      // Only out of memory, as in `IncrementalHash`.
       guard isDone == 1 else { fatalError("cannot compute an authentication code: out of memory") }
     }
   }

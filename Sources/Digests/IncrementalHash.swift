@@ -11,8 +11,9 @@ public struct IncrementalHash: Sendable {
   /// A hash of no bytes so far.
   public init(_ function: HashFunction) {
     self.function = function
+    let algorithm = CryptoLibrary.algorithm(function)
     state = State()
-    State.check(crypto_digest_start(state.context, Library.algorithm(function)))
+    State.check(crypto_digest_start(state.context, algorithm))
   }
 
   /// Appends bytes.
@@ -51,7 +52,8 @@ public struct IncrementalHash: Sendable {
       return copy
     }
 
-    /// The calls above fail for lack of memory only.
+    /// The calls above fail only if the system has no memory for a few hundred bytes. Swift's own allocations stop the
+    /// program then, too.
     static func check(_ code: Int32) {
       guard code == 1 else { fatalError("cannot compute a digest: out of memory") }
     }

@@ -141,6 +141,25 @@ import Testing
     #expect(try FileManager.default.subpathsOfDirectory(atPath: nginx.root).sorted() == ["x", "x/a", "y", "y/10"])
   }
 
+  @Test("without libcrypto only a template with {sha256} fails, with the reason")
+  func withoutLibcrypto() async throws {
+    let daemon = try await Daemon()
+    let path = try daemon.source("a", Payload(size: 1000))
+    // The loader finds this file first, and it is no library.
+    let library = try daemon.source("libcrypto.so.3", Payload(size: 0))
+    func upload(to name: String) async throws -> ChildProcess.Result {
+      var launch = try daemon.ctlLaunch(["upload", path, "--to", "http://127.0.0.1:9/\(name)", "--paused"])
+      let others = launch.environment["LD_LIBRARY_PATH"].map { ":" + $0 } ?? ""
+      launch.environment["LD_LIBRARY_PATH"] = (library as NSString).deletingLastPathComponent + others
+      return try await launch.run()
+    }
+    let refused = try await upload(to: "{sha256}")
+    #expect(refused.status == 1 && refused.stderr.contains("cannot compute the digest of \(path): "), "\(refused)")
+    #expect(refused.stderr.contains("libcrypto.so.3"), "\(refused.stderr)")
+    #expect(try await daemon.jobs().isEmpty)
+    #expect(try await upload(to: "{name}").status == 0)
+  }
+
   @Test("ten thousand files are queued durably and uploaded", .timeLimit(.minutes(10)))
   func bulk() async throws {
     let nginx = try await Nginx(.init(uploads: true))

@@ -1,6 +1,9 @@
 // Digests and HMAC of OpenSSL's libcrypto, 3.0 or newer.
 //
 // OpenSSL's own headers are included in crypto.c alone: they would make a second copy of <pthread.h> visible to Swift.
+//
+// The library is loaded by the first `crypto_load`, not when the program starts: most calls of transferctl need no digest.
+// Of the functions below, only `crypto_load` and `crypto_context_new` may be called before a `crypto_load` that succeeded.
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +15,11 @@ typedef struct evp_md_st crypto_algorithm;
 /// EVP_MD_CTX(3)
 typedef struct evp_md_ctx_st crypto_digest;
 
-/// `NULL`: out of memory.
+/// Loads the library. Any thread may call it, any number of times.
+/// Returns `NULL`, or why the library cannot be used (dlerror(3)).
+const char *crypto_load(void);
+
+/// `NULL`: the library cannot be loaded, or out of memory.
 crypto_context *crypto_context_new(void);
 /// The algorithm called `name`, or `NULL`.
 crypto_algorithm *crypto_fetch(crypto_context *context, const char *name);
@@ -21,7 +28,7 @@ crypto_algorithm *crypto_fetch(crypto_context *context, const char *name);
 crypto_digest *crypto_digest_new(void);
 void crypto_digest_free(crypto_digest *digest);
 
-// These return 1, or 0 when memory is out.
+// These return 1, or 0 if out of memory.
 int crypto_digest_start(crypto_digest *digest, const crypto_algorithm *algorithm);
 int crypto_digest_update(crypto_digest *digest, const void *bytes, size_t count);
 int crypto_digest_copy(crypto_digest *to, const crypto_digest *from);

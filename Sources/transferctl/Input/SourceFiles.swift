@@ -52,6 +52,9 @@ struct SourceFiles: Sendable {
   }
 
   private static func digest(of path: String) throws -> String {
+    if let problem = CryptoLibrary.problem {
+      throw CommandFailure(.failed, "cannot compute the digest of \(path): \(problem); install OpenSSL 3")
+    }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw fault(path, errno) }
     defer { close(descriptor) }
