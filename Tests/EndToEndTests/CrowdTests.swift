@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Many clients, clients that misbehave, few descriptors, and long queues.
-@Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(15))) struct CrowdTests {
+@Suite("crowds and bad clients", .serialized, .timeLimit(.minutes(10))) struct CrowdTests {
   @Test("500 silent clients do not delay others and leave no descriptors behind")
   func silent() async throws {
     let daemon = try await Daemon()
@@ -54,14 +54,14 @@ import Testing
     #expect(heard.contains("\"job\":2"), "\(heard)")
   }
 
-  @Test("500 clients that send requests and never read use bounded memory, and others are served")
+  @Test("100 clients that send requests and never read use bounded memory, and others are served")
   func unread() async throws {
     let daemon = try await Daemon()
     // Long URLs make the responses larger than the socket buffers.
     let list = (0..<1000).map { "http://127.0.0.1:9/\($0)?\(String(repeating: "x", count: 700))\n" }.joined()
     #expect(try await daemon.run(["add", "-i", "-", "--paused"], input: Data(list.utf8)).status == 0)
     let before = (try daemon.descriptorCount, daemon.residentBytes)
-    let clients = try (0..<500).map { number in
+    let clients = try (0..<100).map { number in
       let client = try UnixClient(daemon.socketPath)
       let path = number % 2 == 0 ? "/v1/jobs?limit=100" : "/v1/export"
       // Ten requests at once; no response is ever read.
@@ -70,10 +70,10 @@ import Testing
     }
     #expect(try await daemon.curl("/healthz").body == "ok\n")
     #expect(try await daemon.addPaused("x") == "1001")
-    // When the buffers are full, the daemon is idle. On a busy machine that takes minutes.
-    try await daemon.waitUntilQuiet(timeout: .seconds(540))
+    // When the buffers are full, the daemon is idle. On a busy machine that takes a while.
+    try await daemon.waitUntilQuiet(timeout: .seconds(240))
     let grown = daemon.residentBytes - before.1
-    #expect(grown < 300 << 20, "\(grown >> 20) MiB")
+    #expect(grown < 80 << 20, "\(grown >> 20) MiB")
     for client in clients { client.close() }
     try await daemon.waitForDescriptors(below: before.0 + 20)
     #expect(try await daemon.curl("/healthz").body == "ok\n")
