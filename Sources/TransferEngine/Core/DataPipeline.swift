@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Runs one request whose response is kept in memory: describe → adapt → transfer, redirect by redirect → validate →
 /// (retry).
-struct DataPipeline: Sendable {
+struct DataPipeline: AttemptPipeline, Sendable {
   let session: Session
   let core: RequestCore<DataOutcome>
   let source: RequestSource
@@ -12,57 +12,46 @@ struct DataPipeline: Sendable {
   var upload: UploadSource?
 
   func run() async -> DataOutcome {
-    var outcome = DataOutcome()
-    let began = ContinuousClock.now
-    while true {
-      outcome.error = nil
-      await attempt(&outcome)
-      validate(&outcome)
-      guard let error = outcome.error, upload?.isReplayable ?? true else { break }
-      let failure = FailedAttempt(
-        request: outcome.request, response: outcome.head, error: error, retryCount: core.retryCount,
-        elapsed: began.duration(to: .now))
-      guard let last = await session.wait(toRetry: failure, id: core.id, interceptor) else {
-        core.willRetry()
-        continue
-      }
-      outcome.error = core.final(last)
-      break
-    }
+    var (pipeline, outcome) = (self, DataOutcome())
+    outcome.error = await pipeline.run(&outcome)
     upload?.close()
     outcome.metrics = core.record.metrics
     session.notify(core.id, outcome.error.map { .fail($0) } ?? .finish)
     return outcome
   }
 
-  private func validate(_ outcome: inout DataOutcome) {
-    guard outcome.error == nil, let request = outcome.request, let head = outcome.head else { return }
-    let validations = core.validations
-    for validation in validations {
-      guard case .failure(let error) = validation(request, head, outcome.data) else { continue }
-      outcome.error = .of(.validation, error)
-      break
-    }
-    if !validations.isEmpty { session.notify(core.id, .validate(outcome.error)) }
+  func decide(after error: TransferError, _ outcome: inout DataOutcome) -> AttemptDecision {
+    guard upload?.isReplayable ?? true else { return .end(error) }
+    return .askRetriers(request: outcome.request, response: outcome.head, error: error)
   }
 
-  private func attempt(_ outcome: inout DataOutcome) async {
+  func attempt(_ outcome: inout DataOutcome) async throws(TransferError) {
     outcome.head = nil
     outcome.data = nil
-    do throws(TransferError) {
-      var request = try source.request()
-      try await upload?.fill(&request)
-      request = core.authenticated(request)
-      outcome.request = request
-      request = try await session.adapted(request, interceptor, core.record)
-      var hops = 0
-      while let next = try await hop(request, hops, &outcome) {
-        request = next
-        hops += 1
-      }
-    } catch {
-      outcome.error = error
+    var request = try source.request()
+    try await upload?.fill(&request)
+    request = core.authenticated(request)
+    outcome.request = request
+    request = try await session.adapted(request, interceptor, core.record)
+    var hops = 0
+    while let next = try await hop(request, hops, &outcome) {
+      request = next
+      hops += 1
     }
+    try validate(outcome)
+  }
+
+  private func validate(_ outcome: DataOutcome) throws(TransferError) {
+    let validations = core.validations
+    guard !validations.isEmpty, let request = outcome.request, let head = outcome.head else { return }
+    var failure: TransferError?
+    for validation in validations {
+      guard case .failure(let error) = validation(request, head, outcome.data) else { continue }
+      failure = .of(.validation, error)
+      break
+    }
+    session.notify(core.id, .validate(failure))
+    if let failure { throw failure }
   }
 
   /// Runs one transfer.

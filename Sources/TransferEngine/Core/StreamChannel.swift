@@ -75,7 +75,7 @@ final class StreamChannel: Sendable {
     }
   }
 
-  /// Discards the response, because another attempt follows.
+  /// Discards the response of the attempt before, if there was one.
   func restart() {
     state.withLock { state in
       state.head = nil

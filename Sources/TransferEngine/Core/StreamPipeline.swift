@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Runs one request whose response is read piece by piece: describe → adapt → transfer, redirect by redirect → (retry,
 /// until a reader has received something of the response).
-struct StreamPipeline: Sendable {
+struct StreamPipeline: AttemptPipeline, Sendable {
   let session: Session
   let core: RequestCore<StreamOutcome>
   let source: RequestSource
@@ -12,34 +12,23 @@ struct StreamPipeline: Sendable {
   let handlers: StreamHandlers
 
   func run() async -> StreamOutcome {
-    var outcome = StreamOutcome()
-    let began = ContinuousClock.now
+    var (pipeline, outcome) = (self, StreamOutcome())
     handlers.start(core, channel)
-    while true {
-      outcome.error = nil
-      outcome.head = nil
-      do throws(TransferError) {
-        try await attempt(&outcome)
-        break
-      } catch {
-        outcome.error = core.final(error)
-        guard channel.hold() else { break }
-        let failure = FailedAttempt(
-          request: outcome.request, response: outcome.head, error: error, retryCount: core.retryCount,
-          elapsed: began.duration(to: .now))
-        outcome.error = await session.wait(toRetry: failure, id: core.id, interceptor).map(core.final)
-        guard outcome.error == nil else { break }
-        core.willRetry()
-        channel.restart()
-      }
-    }
+    outcome.error = await pipeline.run(&outcome)
     outcome.metrics = core.record.metrics
     channel.end(outcome.error)
     session.notify(core.id, outcome.error.map { .fail($0) } ?? .finish)
     return outcome
   }
 
-  private func attempt(_ outcome: inout StreamOutcome) async throws(TransferError) {
+  func decide(after error: TransferError, _ outcome: inout StreamOutcome) -> AttemptDecision {
+    guard channel.hold() else { return .end(error) }
+    return .askRetriers(request: outcome.request, response: outcome.head, error: error)
+  }
+
+  func attempt(_ outcome: inout StreamOutcome) async throws(TransferError) {
+    outcome.head = nil
+    channel.restart()
     var request = core.authenticated(try source.request())
     outcome.request = request
     request = try await session.adapted(request, interceptor, core.record)

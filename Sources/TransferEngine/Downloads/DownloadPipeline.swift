@@ -5,9 +5,10 @@ import WireValues
 
 /// Runs one download: adapt → request, strategy by strategy and redirect by redirect → compare lengths → verify → validate
 /// → record → rename → sync → (retry).
-struct DownloadPipeline: Sendable {
+struct DownloadPipeline: AttemptPipeline, Sendable {
   let session: Session
   let core: RequestCore<FileResponse>
+  var interceptor: (any RequestInterceptor)?
   var plan: DownloadPlan
   /// Describes the request again for every attempt after the first; `nil` keeps the plan's request.
   var source: RequestSource?
@@ -34,6 +35,13 @@ struct DownloadPipeline: Sendable {
     var origin: String?
     /// The attempt's first transfer, if it is already running.
     var adopted: AdoptedTransfer?
+    /// How the first attempt has already ended.
+    var adoptedFailure: TransferError?
+    var isFirstAttempt = true
+    /// The most bytes on disk after any attempt that counted as progress.
+    var furthest: Int64 = 0
+    /// The path of the complete file.
+    var path = ""
   }
 
   /// What a group has already done for this download.
@@ -44,52 +52,32 @@ struct DownloadPipeline: Sendable {
     case failure(TransferError, AttemptContext)
   }
 
-  func run(
-    from resumeData: ResumeData?, interceptor: (any RequestInterceptor)?, adopting adoption: Adoption? = nil
-  ) async -> FileResponse {
-    var context = AttemptContext(resumeData: resumeData)
-    var failure: TransferError?
+  func run(from resumeData: ResumeData?, adopting adoption: Adoption? = nil) async -> FileResponse {
+    var (pipeline, context) = (self, AttemptContext(resumeData: resumeData))
     switch adoption {
     case .transfer(let transfer)?: context.adopted = transfer
-    case .failure(let error, let state)?: (failure, context) = (error, state)
+    case .failure(let error, let state)?:
+      context = state
+      context.adoptedFailure = error
     case nil: break
     }
-    var pipeline = self
-    var isFirst = true
-    var retries = 0
-    var furthest: Int64 = 0
-    let began = ContinuousClock.now
-    while true {
-      do throws(TransferError) {
-        if !isFirst, let source { pipeline.plan.request = try source.request() }
-        isFirst = false
-        if let error = failure {
-          failure = nil
-          throw error
-        }
-        let path = try await pipeline.attempt(&context, interceptor)
-        session.notify(core.id, .finish)
-        return response(context, .success(path))
-      } catch {
-        await saveProgress(&context)
-        // The file must have grown: receiving the same bytes again is no progress.
-        if context.onDisk > furthest.saturatingSum(DownloadReceiver.unrecordedLimit / 16) {
-          retries = 0
-          furthest = context.onDisk
-        }
-        if error.isCancellation, !Task.isCancelled {
-          // Suspended, not cancelled: continue from the resume data after resume().
-          await core.waitWhileSuspended()
-          if !Task.isCancelled { continue }
-        }
-        let failure = FailedAttempt(
-          request: context.request ?? plan.request, response: context.head, error: error, retryCount: retries,
-          elapsed: began.duration(to: .now))
-        if let last = await session.wait(toRetry: failure, id: core.id, interceptor) { return failed(context, last) }
-        retries += 1  // checked: a counter of this process
-        core.willRetry()
-      }
+    if let error = await pipeline.run(&context) { return failed(context, error) }
+    session.notify(core.id, .finish)
+    return response(context, .success(context.path))
+  }
+
+  func decide(after error: TransferError, _ context: inout AttemptContext) async -> AttemptDecision {
+    await saveProgress(&context)
+    if error.isCancellation, !Task.isCancelled {
+      // Suspended, not cancelled: continue from the resume data after resume().
+      await core.waitWhileSuspended()
+      if !Task.isCancelled { return .attemptAgain }
     }
+    // The file must have grown: receiving the same bytes again is no progress.
+    let madeProgress = context.onDisk > context.furthest.saturatingSum(DownloadReceiver.unrecordedLimit / 16)
+    if madeProgress { context.furthest = context.onDisk }
+    return .askRetriers(
+      request: context.request ?? plan.request, response: context.head, error: error, madeProgress: madeProgress)
   }
 
   private func failed(_ context: AttemptContext, _ error: TransferError) -> FileResponse {
@@ -148,9 +136,19 @@ struct DownloadPipeline: Sendable {
 
   // MARK: One attempt
 
-  private func attempt(
-    _ context: inout AttemptContext, _ interceptor: (any RequestInterceptor)?
-  ) async throws(TransferError) -> String {
+  mutating func attempt(_ context: inout AttemptContext) async throws(TransferError) {
+    if !context.isFirstAttempt, let source { plan.request = try source.request() }
+    context.isFirstAttempt = false
+    if let error = context.adoptedFailure {
+      context.adoptedFailure = nil
+      throw error
+    }
+    context.path = try await file(&context)
+  }
+
+  /// Fetches the file, or the rest of it.
+  /// - Returns: the path of the complete file.
+  private func file(_ context: inout AttemptContext) async throws(TransferError) -> String {
     if let adopted = context.adopted {
       try await fetch(&context, adopted.request, adopted.directory)
       if Task.isCancelled { throw .cancelled }

@@ -91,7 +91,7 @@ extension Session {
       expectedDigests: digests, journal: journal, rules: rules)
     return DownloadRequest(
       core: RequestCore(session: self) { core in
-        await DownloadPipeline(session: self, core: core, plan: plan).run(from: resumeData, interceptor: interceptor)
+        await DownloadPipeline(session: self, core: core, interceptor: interceptor, plan: plan).run(from: resumeData)
       })
   }
 
@@ -135,8 +135,8 @@ extension Session {
       core: RequestCore(session: self) { core in
         do throws(TransferError) {
           let pipeline = DownloadPipeline(
-            session: self, core: core, plan: plan(try source.request()), source: source)
-          return await pipeline.run(from: resumeData, interceptor: interceptor)
+            session: self, core: core, interceptor: interceptor, plan: plan(try source.request()), source: source)
+          return await pipeline.run(from: resumeData)
         } catch {
           self.notify(core.id, .fail(error))
           return FileResponse(failing: error)

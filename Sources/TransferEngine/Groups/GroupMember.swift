@@ -200,8 +200,8 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
     let (session, interceptor) = (session, download.interceptor)
     let resumeData = download.resumeData.flatMap { ResumeData($0) }
     let core = RequestCore<FileResponse>(session: session, id: requestID) { core in
-      let pipeline = DownloadPipeline(session: session, core: core, plan: plan)
-      return await pipeline.run(from: resumeData, interceptor: interceptor, adopting: adoption())
+      let pipeline = DownloadPipeline(session: session, core: core, interceptor: interceptor, plan: plan)
+      return await pipeline.run(from: resumeData, adopting: adoption())
     }
     if let codes = download.acceptableStatusCodes {
       core.validate(.head { _, head in ResponseValidation.status(codes, head) })

@@ -35,8 +35,9 @@ extension Session {
         show(progress)
         core.report(TransferProgress(completed: progress.sent, total: progress.total), .upload)
       }
-      return await UploadPipeline(session: self, core: core, upload: upload, journal: journal, tracker: tracker)
-        .run(from: ledger.flatMap { UploadLedger($0) }, interceptor: interceptor, adopting: adopted)
+      let pipeline = UploadPipeline(
+        session: self, core: core, interceptor: interceptor, upload: upload, journal: journal, tracker: tracker)
+      return await pipeline.run(from: ledger.flatMap { UploadLedger($0) }, adopting: adopted)
     }
   }
 

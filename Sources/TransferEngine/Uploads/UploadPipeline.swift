@@ -2,15 +2,17 @@ import HTTPTypes
 import WireValues
 
 /// Runs one upload: open the source → compare it → adapt → send → compare it again → (retry).
-struct UploadPipeline: Sendable {
+struct UploadPipeline: AttemptPipeline, Sendable {
   let session: Session
   let core: RequestCore<FileUploadResponse>
+  let interceptor: (any RequestInterceptor)?
   let upload: FileUpload
   let journal: (any UploadJournal)?
   let tracker: UploadTracker
 
   /// The state of an attempt. What survives a failure becomes the response.
   struct AttemptContext {
+    let wire: UploadClient
     var ledger: UploadLedger?
     var source: SourceIdentity?
     var resumedFrom: Int64 = 0
@@ -18,6 +20,8 @@ struct UploadPipeline: Sendable {
     var restarts = 0
     /// The first attempt's transfer, if it has already ended.
     var adopted: AdoptedUpload?
+    /// The most bytes that the server had acknowledged after any attempt.
+    var furthest: Int64 = 0
   }
 
   /// How many changed versions of the source one attempt sends before it fails.
@@ -25,54 +29,36 @@ struct UploadPipeline: Sendable {
 
   /// - Parameter adopted: a transfer that a group has done for this upload. It counts as the plain upload of the first
   ///   attempt.
-  func run(
-    from ledger: UploadLedger?, interceptor: (any RequestInterceptor)?, adopting adopted: AdoptedUpload? = nil
-  ) async -> FileUploadResponse {
-    var context = AttemptContext(ledger: ledger, adopted: adopted)
+  func run(from ledger: UploadLedger?, adopting adopted: AdoptedUpload? = nil) async -> FileUploadResponse {
     let wire = UploadClient(core.record, adopting: adopted, pause: { await core.waitWhileSuspended() })
-    var retries = 0
-    var furthest: Int64 = 0
-    let start = ContinuousClock.now
-    while true {
-      do throws(TransferError) {
-        try await attempt(&context, wire, interceptor)
-        context.ledger = nil
-        session.notify(core.id, .finish)
-        return response(context, wire, .success(()))
-      } catch {
-        if error.isCancellation, !Task.isCancelled {
-          // Suspended, not cancelled.
-          await core.waitWhileSuspended()
-          wire.allow()
-          if !Task.isCancelled { continue }
-        }
-        if await startsOver(after: error, &context, wire, interceptor) { continue }
-        // Only bytes that the server acknowledged are progress: sending the same bytes again is none.
-        let acknowledged = tracker.progress.acknowledged
-        if acknowledged > furthest {
-          retries = 0
-          furthest = acknowledged
-        }
-        let failure = FailedAttempt(
-          request: upload.request, response: wire.head, error: explained(error), retryCount: retries,
-          elapsed: start.duration(to: .now))
-        if let final = await session.wait(toRetry: failure, id: core.id, interceptor) {
-          return failed(context, wire, final)
-        }
-        retries += 1  // checked: a counter of this process
-        core.willRetry()
-      }
+    var (pipeline, context) = (self, AttemptContext(wire: wire, ledger: ledger, adopted: adopted))
+    if let error = await pipeline.run(&context) {
+      session.notify(core.id, .fail(error))
+      return response(context, .failure(error))
     }
+    context.ledger = nil
+    session.notify(core.id, .finish)
+    return response(context, .success(()))
   }
 
-  private func failed(_ context: AttemptContext, _ wire: UploadClient, _ error: TransferError) -> FileUploadResponse {
-    session.notify(core.id, .fail(error))
-    return response(context, wire, .failure(error))
+  func decide(after error: TransferError, _ context: inout AttemptContext) async -> AttemptDecision {
+    if error.isCancellation, !Task.isCancelled {
+      // Suspended, not cancelled.
+      await core.waitWhileSuspended()
+      context.wire.allow()
+      if !Task.isCancelled { return .attemptAgain }
+    }
+    if await startsOver(after: error, &context) { return .attemptAgain }
+    // Only bytes that the server acknowledged are progress: sending the same bytes again is none.
+    let acknowledged = tracker.progress.acknowledged
+    let madeProgress = acknowledged > context.furthest
+    if madeProgress { context.furthest = acknowledged }
+    return .askRetriers(
+      request: upload.request, response: context.wire.head, error: explained(error), madeProgress: madeProgress)
   }
 
-  private func response(
-    _ context: AttemptContext, _ wire: UploadClient, _ result: Result<Void, TransferError>
-  ) -> FileUploadResponse {
+  private func response(_ context: AttemptContext, _ result: Result<Void, TransferError>) -> FileUploadResponse {
+    let wire = context.wire
     var response = FileUploadResponse(result)
     response.head = wire.head
     response.ledger = context.ledger
@@ -87,14 +73,11 @@ struct UploadPipeline: Sendable {
   }
 
   /// Whether the source changed and the new version has to be sent. Deletes what the server has of the old version.
-  private func startsOver(
-    after error: TransferError, _ context: inout AttemptContext, _ wire: UploadClient,
-    _ interceptor: (any RequestInterceptor)?
-  ) async -> Bool {
+  private func startsOver(after error: TransferError, _ context: inout AttemptContext) async -> Bool {
     guard case .source(.changed) = error, upload.onChange == .restart, !Task.isCancelled else { return false }
     if let ledger = context.ledger {
       // Ignores failures: the new version must not wait for the cleanup.
-      try? await session.removeLeftovers(upload, ledger, wire, interceptor)
+      try? await session.removeLeftovers(upload, ledger, context.wire, interceptor)
       context.ledger = nil
     }
     tracker.start(total: context.source?.size ?? 0, acknowledged: 0)
@@ -109,13 +92,11 @@ struct UploadPipeline: Sendable {
 
   // MARK: One attempt
 
-  private func attempt(
-    _ context: inout AttemptContext, _ wire: UploadClient, _ interceptor: (any RequestInterceptor)?
-  ) async throws(TransferError) {
+  func attempt(_ context: inout AttemptContext) async throws(TransferError) {
     if let adopted = context.adopted {
       context.adopted = nil
       context.source = adopted.source.identity
-      return try await send(adopted.request, adopted.source, &context, wire, PlainUpload(form: nil))
+      return try await send(adopted.request, adopted.source, &context, PlainUpload(form: nil))
     }
     await core.waitWhileSuspended()
     if Task.isCancelled { throw .cancelled }
@@ -125,17 +106,18 @@ struct UploadPipeline: Sendable {
     context.source = source.identity
     let request = try await session.adapted(core.authenticated(upload.request), interceptor, core.record)
     if let ledger = context.ledger, ledger.target != upload.request.url.ledgerTarget {
-      try? await session.removeLeftovers(upload, ledger, wire, interceptor)
+      try? await session.removeLeftovers(upload, ledger, context.wire, interceptor)
       context.ledger = nil
     }
-    try await send(request, source, &context, wire, nil)
+    try await send(request, source, &context, nil)
   }
 
   /// - Parameter strategy: `nil` to choose one.
   private func send(
-    _ request: TransferRequest, _ source: OpenSource, _ context: inout AttemptContext, _ wire: UploadClient,
+    _ request: TransferRequest, _ source: OpenSource, _ context: inout AttemptContext,
     _ strategy: (any UploadStrategy)?
   ) async throws(TransferError) {
+    let wire = context.wire
     let keeper = LedgerWriter(context.ledger, journal: journal)
     tracker.start(total: source.size, acknowledged: context.ledger?.acknowledged ?? 0)
     core.setTransfer(hold: { wire.interrupt() })

@@ -1,0 +1,48 @@
+/// A request as a series of attempts: attempt → decide → wait → attempt.
+///
+/// What an attempt does, and what its failure leaves, differs from kind to kind. What retriers are told, how retries are
+/// counted and when a request ends is here, once for all kinds.
+protocol AttemptPipeline {
+  associatedtype Output: RequestOutput
+  /// What an attempt leaves for the next one and for the outcome.
+  associatedtype Context
+
+  var session: Session { get }
+  var core: RequestCore<Output> { get }
+  /// Asked before the session's.
+  var interceptor: (any RequestInterceptor)? { get }
+
+  /// Makes one attempt, from the description of the request to the end of its outcome.
+  mutating func attempt(_ context: inout Context) async throws(TransferError)
+
+  /// Saves what a failed attempt leaves, and decides what follows.
+  func decide(after error: TransferError, _ context: inout Context) async -> AttemptDecision
+}
+
+extension AttemptPipeline {
+  /// Makes attempts until one succeeds, or until none follows.
+  /// - Returns: the error that the request ends with; `nil`: it succeeded.
+  mutating func run(_ context: inout Context) async -> TransferError? {
+    var retries = 0
+    let start = ContinuousClock.now
+    while true {
+      do throws(TransferError) {
+        try await attempt(&context)
+        return nil
+      } catch {
+        switch await decide(after: error, &context) {
+        case .attemptAgain: continue
+        case .end(let error): return core.final(error)
+        case .askRetriers(let request, let response, let error, let madeProgress):
+          if madeProgress { retries = 0 }
+          let failure = FailedAttempt(
+            request: request, response: response, error: error, retryCount: retries,
+            elapsed: start.duration(to: .now))
+          if let last = await session.wait(toRetry: failure, id: core.id, interceptor) { return core.final(last) }
+          retries += 1  // checked: a counter of this process
+          core.willRetry()
+        }
+      }
+    }
+  }
+}
