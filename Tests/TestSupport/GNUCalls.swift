@@ -22,6 +22,11 @@ enum GNU {
   /// unshare(2)
   static let unshare = find("unshare", as: (@convention(c) (Int32) -> Int32).self)
 
+  /// memmem(3)
+  static let memmem = find(
+    "memmem",
+    as: (@convention(c) (UnsafeRawPointer, Int, UnsafeRawPointer, Int) -> UnsafeRawPointer?).self)
+
   typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
 
   /// posix_spawn_file_actions_addclosefrom_np(3), glibc 2.34: the child keeps no descriptor from this number on.

@@ -121,7 +121,7 @@ public final class ChildProcess: Sendable {
     _ text: String, in stream: KeyPath<State, Data> & Sendable, _ timeout: Duration
   ) async throws {
     try await state.wait(for: "\"\(text)\" from \(launch.name)", timeout: timeout) {
-      $0[keyPath: stream].range(of: Data(text.utf8)) == nil ? nil : ()
+      $0[keyPath: stream].contains(text) ? () : nil
     }
   }
 
