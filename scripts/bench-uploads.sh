@@ -3,7 +3,6 @@
 # of the tests (scripts/install-dependencies.sh).
 
 peers_python=${TRANSFERD_TEST_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/transferd/peers}/bin/python
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 
 wait_for_port() { # PORT PID
   for _ in {1..400}; do
@@ -32,32 +31,34 @@ upload() {
 # ---- many small PUTs
 
 uploads() {
-  local port served=$puts/many pid='' target server=nginx
-  if [[ " ${peers[*]} " == *" rclone "* ]]; then
-    port=$(free_port)
-    mkdir -p "$served"
-    rclone --config /dev/null -q serve webdav --addr "127.0.0.1:$port" --vfs-cache-mode off --dir-cache-time 1s "$served" \
-      </dev/null >/dev/null 2>&1 &
-    pid=$!
-    wait_for_port "$port" "$pid"
-    target=http://127.0.0.1:$port/ server='rclone serve webdav'
-    set -- curl transferd rclone
-  else
-    served=$puts/put/many target=$base/put/many/
-    mkdir -p "$served"
-    set -- curl transferd
-  fi
+  local port pid
+  uploads_to nginx "$base/put/many/" "$puts/put/many" curl transferd
+  [[ " ${peers[*]} " == *" rclone "* ]] || return 0
+  port=$(free_port)
+  mkdir -p "$puts/many"
+  rclone --config /dev/null -q serve webdav --addr "127.0.0.1:$port" --vfs-cache-mode off --dir-cache-time 1s "$puts/many" \
+    </dev/null >/dev/null 2>&1 &
+  pid=$!
+  wait_for_port "$port" "$pid"
+  uploads_to 'rclone serve webdav' "http://127.0.0.1:$port/" "$puts/many" curl transferd rclone
+  stop_ours "$pid" "serve webdav"
+}
+
+uploads_to() { # SERVER URL DIRECTORY TOOL…
+  local server=$1 target=$2 served=$3
+  shift 3
   (cd "$www/small" && find . -type f -printf '%f\n') | sort |
     awk -v from="$www/small/" -v to="$target" \
       '{ if (NR > 1) print "next"; print "upload-file = \"" from $1 "\"\nurl = \"" to $1 "\"\noutput = \"/dev/null\"\nsilent\nfail" }' \
       >"$work/curl-uploads"
   one_turn() {
-    rm -rf "$served"
-    mkdir -p "$served"
+    # Servers keep the directory open, so its files are put aside.
+    mkdir -p "$served" "$puts/aside"
+    find "$served" -mindepth 1 -maxdepth 1 -exec mv -t "$(mktemp -d "$puts/aside/XXXXXX")" {} +
     case $1 in
       curl) turn "$2/$1" curl -q -Z --parallel-max 16 -K "$work/curl-uploads" ;;
       transferd)
-        start_daemon "${places[-1]}/state" --max-active 16 --max-per-origin 16
+        start_daemon "${places[-1]}/state"
         turn "$2/$1" transferctl upload --recursive "$www/small" --root "$www/small" --to "$target" --protocol plain --wait
         ;;
       rclone) # waits 10 ms between requests to a WebDAV server; each file takes two requests
@@ -70,9 +71,8 @@ uploads() {
       return 1
     }
   }
-  rounds_of "$files files of 4 KiB, uploaded with PUT to $server, 16 concurrent" curl "$@"
-  [[ ! $pid ]] || stop_ours "$pid" "serve webdav"
-  rm -rf "$served"
+  rounds_of "$files files of 4 KiB, uploaded with PUT to $server" curl "$@"
+  rm -rf "$puts/aside" "$served"
 }
 
 # ---- S3

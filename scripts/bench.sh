@@ -5,7 +5,9 @@
 #
 #   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone, a minimal C loop ("bare") and, for
 #                      small files, a C program that keeps the daemon's promises ("durable")
+#   tls                the same over HTTPS with HTTP/2
 #   idle               an idle daemon
+#   queue              a million adds against a loop on SQLite; verbs and lists of 100,000 jobs; one call of transferctl
 #   engine, memory     the library against libcurl in C (scripts/bench-engine.sh)
 #   upload, uploads    one large PUT; many small ones, against curl and rclone (scripts/bench-uploads.sh)
 #   s3, tus            S3 against rclone and the AWS CLI; tus with a daemon that is killed at 50 %
@@ -14,6 +16,7 @@
 #   ROUNDS=5           number of rounds; each tool runs once in each round, and medians are shown
 #   LARGE_MIB=2048     size of the large file
 #   FILES=10000        number of small files of 4 KiB
+#   ADDS=1000000       number of URLs that the section queue adds
 #   LIMIT=300          time limit of one run of a tool, in seconds
 #
 # CPU is user + system time of all client processes; for transferd these are daemon and transferctl. transferd completes a job
@@ -27,11 +30,13 @@ cd "$(dirname "$0")/.."
 . scripts/bench-engine.sh
 # shellcheck source=scripts/bench-uploads.sh
 . scripts/bench-uploads.sh
+# shellcheck source=scripts/bench-queue.sh
+. scripts/bench-queue.sh
 repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small idle engine memory upload uploads s3 tus)
+all=(large small tls idle queue engine memory upload uploads s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} " == *" $part "* ]] || {
@@ -111,18 +116,30 @@ if [[ $(file_system "$disk") != tmpfs ]]; then
   fi
 fi
 
-if wants large || wants engine || wants upload || wants s3 || wants tus; then
+if wants large || wants tls || wants engine || wants upload || wants s3 || wants tus; then
   head -c 64M /dev/urandom >"$work/seed"
   for ((i = 0; i < large_mib / 64; i++)); do cat "$work/seed"; done >"$www/large.bin"
 fi
-if wants small || wants idle || wants engine || wants uploads; then
+if wants small || wants tls || wants idle || wants engine || wants uploads; then
   head -c $((files * 4096)) /dev/urandom | (cd "$www/small" && split -b 4096 -d -a 6 - f)
 fi
+# The section tls uses a second port of the same server; its certificate is its own authority.
+tls_port=$(free_port)
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost \
+  -addext subjectAltName=DNS:localhost -keyout "$work/tls.key" -out "$work/tls.pem" 2>"$work/build.log" || {
+  cat "$work/build.log" >&2
+  exit 1
+}
+echo "certificateAuthorityFile: $work/tls.pem" >"$work/tls.yaml"
 serve_with_nginx "$work/nginx" "$www" \
   "access_log off; keepalive_requests 1000000; open_file_cache max=20000 inactive=600s; tcp_nodelay on;" \
-  "location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
+  "listen 127.0.0.1:$tls_port ssl http2; ssl_certificate $work/tls.pem; ssl_certificate_key $work/tls.key;
+   http2_max_requests 1000000;
+   location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
    location /sparse/ { alias $sparse/; }"
 base=http://127.0.0.1:$nginx_port
+# The authority to trust; empty in all sections but tls.
+ca=
 
 # ---- one run of a tool
 
@@ -221,11 +238,11 @@ large_turn() { # TOOL DIR RESULTS
   fresh "$2"
   case $1 in
     transferd) turn "$3/$1" transferctl add "$url" -d "$2" --wait ;;
-    curl) turn "$3/$1" curl -qsSo "$out" "$url" ;;
+    curl) turn "$3/$1" curl -qsSo "$out" ${ca:+--cacert "$ca"} "$url" ;;
     curl+fsync) turn "$3/$1" bash -c "curl_and_fsync '$url' '$out'" ;;
-    aria2c) turn "$3/$1" aria2c --no-conf -q -x1 -s1 --file-allocation=none -d "$2" -o large.bin "$url" ;;
-    wget2) turn "$3/$1" wget2 --no-config -q --max-threads=1 -O "$out" "$url" ;;
-    rclone) turn "$3/$1" rclone --config /dev/null -q copyurl "$url" "$out" ;;
+    aria2c) turn "$3/$1" aria2c --no-conf -q -x1 -s1 ${ca:+--ca-certificate="$ca"} --file-allocation=none -d "$2" -o large.bin "$url" ;;
+    wget2) turn "$3/$1" wget2 --no-config -q ${ca:+--ca-certificate="$ca"} --max-threads=1 -O "$out" "$url" ;;
+    rclone) turn "$3/$1" rclone --config /dev/null -q ${ca:+--ca-cert "$ca"} copyurl "$url" "$out" ;;
     bare) turn "$3/$1" bash -c "echo /large.bin '$out' | exec '$work/bare' $nginx_port" ;;
   esac
   [[ $(stat -c %s "$out") == $((large_mib << 20)) ]] || { say "  $1: the file has the wrong size"; return 1; }
@@ -234,9 +251,10 @@ large_turn() { # TOOL DIR RESULTS
 large() { # DIR
   local place=$1 results=$work/results-large-$2 tool
   mkdir -p "$results" "$results-warm"
-  tools="transferd curl ${peers[*]:1} bare"
+  tools="transferd curl ${peers[*]:1}"
+  [[ $ca ]] || tools+=" bare"
   [[ $(file_system "$place") == tmpfs ]] || tools=${tools/curl/curl curl+fsync}
-  start_daemon "$place/state"
+  start_daemon "$place/state" ${ca:+--config "$work/tls.yaml"}
   for tool in $tools; do # not measured: fills caches, and shows which tools deliver the right bytes
     if ! large_turn "$tool" "$place/out" "$results-warm" || ! cmp -s "$place/out/large.bin" "$www/large.bin"; then
       say "skipped: $tool does not work here"
@@ -248,7 +266,7 @@ large() { # DIR
     for tool in $tools; do large_turn "$tool" "$place/out" "$results" || true; done
   done
   rm -rf "$place/out"
-  table "$results" "One file of $large_mib MiB, downloaded to $(file_system "$place")"
+  table "$results" "One file of $large_mib MiB, downloaded to $(file_system "$place")${ca:+ over HTTPS}"
 }
 
 # ---- (b) many small files
@@ -259,12 +277,12 @@ small_turn() { # TOOL N DIR RESULTS
     transferd)
       local limits=(--max-active "$2" --max-per-origin "$2")
       [[ $2 != auto ]] || limits=() # the defaults
-      start_daemon "${3%/*}/state" "${limits[@]}"
+      start_daemon "${3%/*}/state" "${limits[@]}" ${ca:+--config "$work/tls.yaml"}
       turn "$4" transferctl add -i "$work/urls" -d "$3" --wait
       ;;
-    curl) turn "$4" curl -qsS -Z --parallel-max "$2" -K "$work/curl-${3//\//_}" ;;
-    aria2c) turn "$4" aria2c --no-conf -q --file-allocation=none -j "$2" -x1 -s1 -d "$3" -i "$work/urls" ;;
-    wget2) turn "$4" wget2 --no-config -q --max-threads="$2" -P "$3" -i "$work/urls" ;;
+    curl) turn "$4" curl -qsS -Z ${ca:+--cacert "$ca"} --parallel-max "$2" -K "$work/curl-${3//\//_}" ;;
+    aria2c) turn "$4" aria2c --no-conf -q ${ca:+--ca-certificate="$ca"} --file-allocation=none -j "$2" -x1 -s1 -d "$3" -i "$work/urls" ;;
+    wget2) turn "$4" wget2 --no-config -q ${ca:+--ca-certificate="$ca"} --max-threads="$2" -P "$3" -i "$work/urls" ;;
     bare) turn "$4" bash -c "exec '$work/bare' $nginx_port <'$work/bare-${3//\//_}'" ;;
     durable)
       rm -f "${3%/*}"/durable.db*
@@ -286,6 +304,7 @@ small() { # DIR
   tools=
   for tool in transferd curl wget2 aria2c durable bare; do
     [[ " transferd durable bare ${peers[*]} " == *" $tool "* ]] || continue
+    [[ ! $ca || " durable bare " != *" $tool "* ]] || continue # they speak HTTP only
     best=
     for n in ${width[$tool]}; do # find the best parallelism once; the caches are warm afterwards
       if small_turn "$tool" "$n" "$out" "$results-trial/$tool-$n" && diff -rq "$out" "$www/small" >/dev/null; then
@@ -301,13 +320,21 @@ small() { # DIR
     for tool in $tools; do small_turn "$tool" "${parallel[$tool]}" "$out" "$results/$tool" || true; done
   done
   rm -rf "$out" "$place"/aside.*
-  table "$results" "$files files of 4 KiB, downloaded to $(file_system "$place")"
+  table "$results" "$files files of 4 KiB, downloaded to $(file_system "$place")${ca:+ over HTTPS}"
   printf '  concurrent:'
   for tool in $tools; do printf ' %s %s' "$tool" "${parallel[$tool]}"; done
   echo
 }
 
-# ---- (c) an idle daemon
+# ---- (c) both over HTTPS with HTTP/2, in memory
+
+tls() {
+  local base=https://localhost:$tls_port ca=$work/tls.pem
+  large "${places[-1]}" tls
+  small "${places[-1]}" tls
+}
+
+# ---- (d) an idle daemon
 
 switches() { # THREAD COUNT: the voluntary context switches so far
   awk '/^Pid:/ { pid = $2 } /^voluntary_ctxt_switches/ { print pid, $2 }' /proc/"$daemon"/task/*/status 2>/dev/null
@@ -347,6 +374,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in engine memory upload uploads s3 tus; do
+for part in tls queue engine memory upload uploads s3 tus; do
   if wants "$part"; then "$part"; fi
 done

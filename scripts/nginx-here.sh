@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # Source this file. It runs nginx as one process on a free port of 127.0.0.1 and stops it by its pid.
 
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
 # serve_with_nginx DIR ROOT HTTP-DIRECTIVES SERVER-DIRECTIVES: sets nginx_pid and nginx_port.
 # DIR is for its configuration, logs and temporary files.
 serve_with_nginx() {
   local dir=$1 root=$2 http=$3 server=$4 nginx _
   nginx=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v nginx)
   mkdir -p "$dir"
-  nginx_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  nginx_port=$(free_port)
   cat >"$dir/nginx.conf" <<CONF
 daemon off;
 master_process off;
