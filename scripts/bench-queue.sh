@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # bench.sh sources this file. It measures the queue without transfers: adds, verbs on many jobs, lists, memory, restarts.
 
-# seconds COMMAND…: runs the command and sets `took`; its output goes to $work/output.
+# seconds COMMAND…: runs a program or a function, and sets `took`.
 seconds() {
-  local start=$EPOCHREALTIME
-  timeout "$limit" "$@" </dev/null >"$work/output" 2>"$work/stderr" || { say "  $1 $2: $(tail -1 "$work/stderr")"; return 1; }
+  local start=$EPOCHREALTIME bounded=(timeout "$limit")
+  [[ $(type -t "$1") != function ]] || bounded=()
+  "${bounded[@]}" "$@" </dev/null >/dev/null 2>"$work/stderr" || { say "  $1 $2: $(tail -1 "$work/stderr")"; return 1; }
   took=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }')
 }
 
