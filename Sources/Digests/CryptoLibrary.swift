@@ -2,12 +2,13 @@ import CCrypto
 
 /// OpenSSL's libcrypto, which is loaded when the first digest is computed.
 public enum CryptoLibrary {
-  /// Why no digest can be computed; `nil`: the library is there. The first call loads it.
+  /// The reason why no digest can be computed; `nil` if the library is loaded. The first call loads it.
   ///
-  /// A program that must not stop without it asks first: every other call needs the library, and stops the program without it.
+  /// Every other call needs the library and stops the program if it cannot be loaded. A program that must continue
+  /// without the library checks this value first.
   public static var problem: String? { crypto_load().map { String(cString: $0) } }
 
-  /// A context of our own, with the algorithms below.
+  /// Our own context, with the algorithms below.
   ///
   /// The default context depends on `openssl.cnf`, which may allow approved algorithms only, and `exit(3)` frees it while
   /// other threads may still compute a digest. This context always has MD5 and is never freed (OSSL_LIB_CTX(3)).

@@ -7,19 +7,19 @@ public enum HMAC {
   public static func authenticationCode(
     for message: some Sequence<UInt8>, key: some Sequence<UInt8>, using function: HashFunction
   ) -> [UInt8] {
-    // An empty array may have no address, and OpenSSL takes a null key for "the same as before".
+    // An empty array may have no address, and OpenSSL interprets a null key as "the same key as before".
     let (message, key) = (Array(message), Array(key))
     let secret = key.isEmpty ? [0] : key
     return [UInt8](unsafeUninitializedCapacity: function.byteCount) { buffer, count in
       let isDone = crypto_hmac(
-        CryptoLibrary.context, function.rawValue, secret, key.count, message, message.count, buffer.baseAddress, buffer.count,
-        &count)
+        CryptoLibrary.context, function.rawValue, secret, key.count, message, message.count, buffer.baseAddress,
+        buffer.count, &count)
       // Only out of memory, as in `IncrementalHash`.
       guard isDone == 1 else { fatalError("cannot compute an authentication code: out of memory") }
     }
   }
 
-  /// Whether a code is that of the message. The time does not tell how many of its bytes are right.
+  /// Whether this is the authentication code of the message. The time does not reveal how many of its bytes are right.
   public static func isValid(
     _ code: some Sequence<UInt8>, for message: some Sequence<UInt8>, key: some Sequence<UInt8>,
     using function: HashFunction

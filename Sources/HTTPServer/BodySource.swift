@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// What the event loop hands to the task that reads a request's body.
+/// Passes the pieces of a request's body from the event loop to the task that reads the body.
 ///
-/// The event loop reads from the connection only when the task has taken all that was there, so that a connection holds at
-/// most one piece, or what the kernel held when the client closed its half.
+/// The event loop reads from the connection only after the task has taken everything that arrived. So a connection
+/// holds at most one piece, or the bytes that the kernel still held when the client closed its half.
 final class BodySource: Sendable {
   private struct State {
     var pieces = CircularBuffer<ByteBuffer>()
@@ -19,10 +19,10 @@ final class BodySource: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Has the event loop read more.
+  /// Makes the event loop read more from the connection.
   private let demand: @Sendable () -> Void
 
-  /// - Parameter demand: called from any thread, when a piece is wanted and none is there.
+  /// - Parameter demand: called from any thread, when the task needs a piece and none has arrived.
   init(demand: @escaping @Sendable () -> Void) { self.demand = demand }
 
   /// A body without bytes.
@@ -49,7 +49,7 @@ final class BodySource: Sendable {
   /// The body is complete.
   func finish() { end(.complete) }
 
-  /// No more will come.
+  /// No further piece will arrive.
   func fail(_ error: any Error) { end(.failed(error)) }
 
   private func end(_ ending: Ending) {

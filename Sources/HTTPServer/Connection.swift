@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A connection as the task of a request sees it: every call may come from any thread.
+/// The connection of a request, for the task that handles the request. Every method may be called from any thread.
 final class Connection: Sendable {
   let channel: any Channel
   let peer: Peer

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers the requests of one connection, one at a time and in their order. What happens is decided by ``ConnectionState``. Used on
-/// the channel's event loop only; the tasks of requests reach it by ``Connection``.
+/// Answers the requests of one connection, one at a time and in their order. ``ConnectionState`` decides what happens.
+/// Used on the channel's event loop only; the tasks of requests reach it by ``Connection``.
 final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
@@ -124,7 +124,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case .inputClosed? = event as? ChannelEvent {
       if state.inputEnded() { close() }
-      // A body that has not ended by now never will; the decoder has reported that before.
+      // The decoder reports the end of a body before this event, so a body that is still open was cut off.
       exchange?.body.fail(RequestError.bodyCutOff)
     }
     context.fireUserInboundEventTriggered(event)
@@ -265,7 +265,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
       return continuation.resume(throwing: ChannelError.ioOnClosedChannel)
     }
     context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(piece))), promise: nil)
-    // The write itself finds out that the client is gone; then no event follows that would resume a waiting writer.
+    // The write itself may detect that the client is gone. Then no event follows that would resume a waiting writer.
     guard state.phase != .closed, context.channel.isActive else {
       return continuation.resume(throwing: ChannelError.ioOnClosedChannel)
     }

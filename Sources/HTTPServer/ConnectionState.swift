@@ -1,11 +1,11 @@
 /// What a connection is doing, without I/O: events change it, and what to do next follows from it.
 ///
-/// One request is answered at a time. Bytes of the next one stay where they are until the response is complete.
+/// One request is answered at a time. Bytes of the next one are held until the response is complete.
 struct ConnectionState: Equatable {
   enum Phase: Equatable {
-    /// Between requests; no byte of the next one is there.
+    /// Between requests; no byte of the next one has arrived.
     case idle
-    /// A part of a request's head is there.
+    /// A part of a request's head has arrived.
     case head
     /// A request is being answered.
     case exchange
@@ -22,13 +22,13 @@ struct ConnectionState: Equatable {
 
   /// What follows from an error in the input.
   enum Failure: Equatable {
-    /// Answer with the error, then close.
+    /// Send the error as the response, then close.
     case refuse
     /// The body of the current request ends with the error.
     case failBody
     /// Close without a response.
     case close
-    /// It is acted upon when the current response is complete.
+    /// The error is handled when the current response is complete.
     case wait
   }
 
@@ -121,7 +121,7 @@ struct ConnectionState: Equatable {
   /// The response begins before the body is complete, and the rest is too long to be discarded for the next request.
   mutating func abandonBody() { keepsAlive = false }
 
-  /// - Parameter hasMore: bytes of the next request are there.
+  /// - Parameter hasMore: whether bytes of the next request have arrived.
   mutating func responseEnded(hasMore: Bool) -> Next {
     if let failure, isBodyComplete, keepsAlive { return .refuse(failure) }
     if keepsAlive, failure == nil, isBodyComplete, !isInputClosed || hasMore {

@@ -19,7 +19,7 @@ struct DeadlineTimer {
 
   mutating func disarm() { due = nil }
 
-  /// For the end of the connection.
+  /// Call it when the connection ends.
   mutating func cancel() {
     scheduled?.task.cancel()
     scheduled = nil

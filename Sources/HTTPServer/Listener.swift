@@ -8,7 +8,7 @@ public struct Listener: Sendable {
   private let users: UserConnections
 
   /// - Parameters:
-  ///   - limits: what clients may cost.
+  ///   - limits: the memory, descriptors and time that clients may use.
   ///   - refuse: the response to a request that breaks HTTP or a limit. Its status should be the error's.
   ///   - respond: the response to any other request. Requests of one connection come one after the other, those of
   ///     several connections at the same time.

@@ -30,7 +30,7 @@ public final class MemoryBudget: Sendable {
 
   private struct State {
     var used = 0
-    /// Used by users who are not privileged, together and each.
+    /// Bytes used by all users who are not privileged, and by each of them.
     var usedByOthers = 0
     var usedByUser: [UInt32?: Int] = [:]
     var waiters: [Waiter] = []
@@ -51,8 +51,9 @@ public final class MemoryBudget: Sendable {
   /// much memory, does not delay the others.
   /// - Parameters:
   ///   - bytes: at most the share of one user (`ServerLimits.bodyMemoryPerUser`).
-  ///   - uid: who asks; `nil` for a client without one, which counts as one more user.
-  ///   - loop: where the time is measured.
+  ///   - uid: the user who makes the request; `nil` for a client without a uid. All such clients count as one more
+  ///     user.
+  ///   - loop: the event loop that measures the time.
   /// - Throws: `RequestError.outOfMemory` if there was no room in time; `CancellationError`.
   func reserve(_ bytes: Int, for uid: UInt32?, on loop: any EventLoop) async throws -> Reservation {
     let bytes = max(0, min(bytes, limits.bodyMemoryPerUser))

@@ -34,7 +34,7 @@ public enum RequestError: Error, Equatable, Sendable, CustomStringConvertible {
     case .malformed(let reason): "the request is not valid HTTP/1.1: \(reason)"
     case .headTooLarge(let limit): "the request line and the fields are longer than \(limit) bytes, or too many"
     case .targetTooLong(let limit): "the path and the query are longer than \(limit) bytes"
-    case .unsupportedVersion: "only HTTP/1.1 and HTTP/1.0 are spoken here"
+    case .unsupportedVersion: "only HTTP/1.1 and HTTP/1.0 are supported"
     case .headTimeout: "the request line and the fields did not arrive in time"
     case .bodyTimeout: "the body did not arrive in time"
     case .bodyCutOff: "the body breaks HTTP or was cut off"
@@ -56,7 +56,7 @@ extension RequestError {
       case .invalidURL, .invalidPath, .invalidHost: .malformed("the target has an invalid character")
       case .invalidHeaderToken: .malformed("a field has an invalid character, or is folded")
       case .invalidContentLength: .malformed("Content-Length is not a length")
-      case .unexpectedContentLength: .malformed("Content-Length is there twice, or beside Transfer-Encoding")
+      case .unexpectedContentLength: .malformed("Content-Length occurs twice, or together with Transfer-Encoding")
       case .invalidChunkSize: .malformed("the length of a chunk is not a hexadecimal number")
       case .lfExpected, .strictModeAssertion: .malformed("a line does not end with CR LF")
       case .invalidEOFState: .malformed("it is cut off")

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Stands before the HTTP decoder: bounds the bytes that the decoder collects without a result, and keeps the bytes of the next
-/// request back until the response to the current one is complete. Used on the channel's event loop only.
+/// Runs before the HTTP decoder. It limits the bytes that the decoder collects without a result, and it holds the bytes
+/// of the next request until the response to the current one is complete. Used on the channel's event loop only.
 final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
@@ -14,7 +14,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     case head
     /// The body of the current request is expected, or discarded.
     case body
-    /// The current request is complete; what comes is the next one's.
+    /// The current request is complete; further bytes belong to the next one.
     case hold
     case discard
   }
@@ -35,7 +35,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     self.connection = connection
   }
 
-  /// Whether bytes of the next request are kept back.
+  /// Whether bytes of the next request are held.
   var hasBytes: Bool { held.readableBytes > 0 }
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }

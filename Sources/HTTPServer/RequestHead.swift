@@ -41,7 +41,7 @@ struct RequestHead {
     let hosts = head.headers["Host"].count
     // RFC 9112 §3.2
     guard hosts == 1 || hosts == 0 && head.version.isOld else {
-      return .malformed(hosts == 0 ? "the field Host is missing" : "there are several fields Host")
+      return .malformed(hosts == 0 ? "the field Host is missing" : "the field Host occurs more than once")
     }
     if head.headers.contains(name: "Content-Length"), contentLength(head.headers) == nil {
       return .malformed("Content-Length is not a length")
@@ -52,9 +52,9 @@ struct RequestHead {
     guard codings.count == 1, codings[0].lowercased() == "chunked" else {
       return .malformed("the only Transfer-Encoding is chunked")
     }
-    guard !head.version.isOld else { return .malformed("Transfer-Encoding is not for HTTP/1.0") }
+    guard !head.version.isOld else { return .malformed("HTTP/1.0 has no Transfer-Encoding") }
     guard !head.headers.contains(name: "Content-Length") else {
-      return .malformed("both Content-Length and Transfer-Encoding are there")
+      return .malformed("Content-Length and Transfer-Encoding cannot be combined")
     }
     return nil
   }

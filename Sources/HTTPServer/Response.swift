@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// A response: a status, fields and a body. `Content-Length`, `Transfer-Encoding`, `Connection` and `Date` are not for its maker: the
-/// server adds what the message needs.
+/// A response: a status, fields and a body. Do not set `Content-Length`, `Transfer-Encoding`, `Connection` or `Date`:
+/// the server adds them when the message needs them.
 public struct Response: Sendable {
   public var status: HTTPResponseStatus
   public var headers: HTTPHeaders

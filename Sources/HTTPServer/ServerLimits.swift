@@ -1,13 +1,13 @@
 import NIOCore
 
-/// What clients may cost the process: bytes of memory, descriptors, and time.
+/// The memory, descriptors and time that clients may use.
 public struct ServerLimits: Sendable {
   /// Connections at once, of all users. Further ones wait in the socket's queue.
   public var connections: Int
   /// Connections at once of one user who is not privileged.
   public var connectionsPerUser = 64
   /// Users without a limit of their own: the daemon's user and root. The others together get at most half of the
-  /// connections and three quarters of the memory, so that they cannot keep these out.
+  /// connections and three quarters of the memory, so that they cannot lock out the privileged users.
   public var privilegedUsers: Set<UInt32> = []
 
   /// A request line and its fields, in bytes. A longer one is answered with 431 (RFC 6585 §5).

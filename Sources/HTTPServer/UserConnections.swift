@@ -5,8 +5,8 @@ final class UserConnections: Sendable {
   /// What happens to a new connection.
   enum Admission: Equatable, Sendable {
     case admitted
-    /// The error is the response to whatever the client asks. `lingers`: the client may send its request and read the response
-    /// before the connection is closed, as most clients do.
+    /// The error is the response to any request of the client. `lingers`: the client may send its request and read the
+    /// response before the connection is closed, as most clients do.
     case refused(RequestError, lingers: Bool)
   }
 
@@ -24,7 +24,7 @@ final class UserConnections: Sendable {
 
   init(_ limits: ServerLimits) { self.limits = limits }
 
-  /// Counts a connection. ``leave(_:_:)`` has to follow when it has ended.
+  /// Counts a connection. Call ``leave(_:_:)`` when it has ended.
   func enter(_ uid: UInt32?) -> Admission {
     guard !limits.isPrivileged(uid) else { return .admitted }
     let limit = min(limits.connectionsPerUser, limits.connectionsOfOthers)

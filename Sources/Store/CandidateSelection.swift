@@ -57,7 +57,7 @@ struct CandidateSelection {
     let head = try fetchExcluding(window: Self.window)
     if head.count == limit { return head }
     let isWhole = try fetch(Self.beyondWindow) { $0("window", Self.window) }.isEmpty
-    // Fewer jobs than the window are waiting: `head` was all of them.
+    // Fewer jobs wait than the window holds, so `head` is all of them.
     if isWhole { return head }
     let origins = try db.rows(Self.waitingOrigins) { bind in
       bind("excluded", excluded)

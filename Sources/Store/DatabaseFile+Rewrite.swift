@@ -3,10 +3,11 @@ import GRDB
 import Glibc
 
 extension DatabaseFile {
-  /// Writes a database of an earlier release anew, once: secrets of changed or removed jobs still stand in its unused space, and
-  /// nothing less erases them (`SecretPack` says why).
+  /// Rewrites a database of an earlier release, once. Its unused space still contains secrets of changed or removed
+  /// jobs, and only a rewrite erases them (`SecretPack` says why).
   ///
-  /// Writes under another name and renames, as `create` does: a crash leaves the one file or the other.
+  /// The new file gets another name first and is then renamed, as in `create`. After a crash, either the old or the new
+  /// file is there, and it is complete.
   /// - Throws: if there is no space for both files. The file then has the new schema, and is otherwise as it was.
   func rewrite() throws {
     let draft = path + ".new"

@@ -41,7 +41,8 @@ struct DatabaseFile {
 
   /// Creates a missing database, otherwise makes sure that it can be used.
   /// - Throws: `newerVersion`, `noSpaceToMigrate`, `damaged`, `readOnly`, `io`; the files are then as they were.
-  /// - Returns: why a database of an earlier release could not be written anew (`rewrite`); `nil`: it was, or need not be.
+  /// - Returns: why a database of an earlier release could not be rewritten (`rewrite`); `nil` if it was rewritten, or
+  ///   did not need it.
   func prepare(storeID: String, now: Date) throws(StoreError) -> String? {
     let status = Status(path: path)
     let wal = Status(path: path + "-wal")
@@ -68,12 +69,13 @@ struct DatabaseFile {
       try rewrite()
       return nil
     } catch {
-      // The jobs matter more: the next start tries again.
+      // The jobs are usable without the rewrite; the next start attempts it again.
       return "\(StoreError(error, path: path))"
     }
   }
 
-  /// The new table and its indexes stand in the WAL, and then in the file beside the old ones.
+  /// A migration writes the new table and its indexes to the WAL, and then to the file, which still contains the old
+  /// ones.
   private func checkSpace(for bytes: Int64) throws(StoreError) {
     let needed = (CheckedNumber(bytes) * 2 + (16 << 20)).value ?? .max
     guard let free = freeBytes(directory), free < needed else { return }
@@ -110,8 +112,8 @@ struct DatabaseFile {
     guard number(at: 60) <= Migrations.version else { throw .newerVersion(path: path) }
   }
 
-  /// Reads the database, including the part in its WAL, through a connection that cannot write. Such a connection may still
-  /// create or change the -shm, a cache, and create an empty -wal: both are put back.
+  /// Reads the database, including the part in its WAL, through a connection that cannot write. Such a connection may
+  /// still create or change the -shm, a cache, and create an empty -wal: both are restored.
   private func look(size: Int64) throws(StoreError) -> Findings {
     let hadLog = Status(path: path + "-wal") != nil
     let index = Status(path: path + "-shm") == nil ? nil : contents(of: path + "-shm")
@@ -155,8 +157,8 @@ struct DatabaseFile {
     return findings
   }
 
-  /// Closes the connection, and keeps its queue: libdispatch would free the queue on a thread of its own, and start others and a
-  /// timer (GlobalExecutor).
+  /// Closes the connection, but never frees its queue: libdispatch would free the queue on one of its own threads,
+  /// which starts more threads and a timer (GlobalExecutor).
   func finish(_ queue: DatabaseQueue) throws {
     try queue.close()
     Self.closed.withLock { $0.append(queue) }

@@ -1,9 +1,9 @@
 import TransferAPI
 
-/// What a verb means for many jobs at once: which rows one statement may change, and how.
+/// The SQL of a verb that is applied to many jobs at once: which rows one statement may change, and how.
 ///
 /// Pure. A job is *plain* for a verb if the verb changes only its row and its history. Jobs with files, uploads on
-/// servers, secrets or a place in a line are not plain: they are handled one by one.
+/// servers, secrets or a place in a line of uploads are not plain: they are handled one by one.
 struct GroupVerb {
   let verb: JobVerb
 
@@ -82,7 +82,7 @@ struct GroupVerb {
     }
   }
 
-  /// Of the jobs in `:ids` those that `retry` has changed.
+  /// The jobs among `:ids` that `retry` has changed.
   static let queuedAmong = """
     SELECT id FROM job WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'queued' ORDER BY id
     """
@@ -95,7 +95,7 @@ struct GroupVerb {
     """
   }
 
-  /// Those that are left in a state after the plain ones were changed, and that the verb may still change.
+  /// The jobs that are still in a state after the plain ones were changed, and that the verb may change.
   func others(inBatch: Bool, state: JobState) -> String {
     // A retry makes a queued job forget its crash marks.
     let condition = verb == .retry && state == .queued ? " AND crash_marks > 0" : ""

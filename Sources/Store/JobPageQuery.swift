@@ -3,9 +3,9 @@ import TransferAPI
 
 /// A page of jobs, read by the index that fits.
 ///
-/// Two indexes serve all pages: `job_owner_state` and `job_batch_state`. In each the jobs of one state stand in the order of
-/// their ids. A page of several states or owners is merged from their beginnings, so that its cost does not grow with the
-/// queue's length.
+/// Two indexes serve all pages: `job_owner_state` and `job_batch_state`. Each of them lists the jobs of one state in
+/// the order of their ids. A page of several states or owners merges the first entries of each, so that its cost does
+/// not grow with the queue's length.
 struct JobPageQuery {
   private let state: JobState?
   private let batch: BatchID?

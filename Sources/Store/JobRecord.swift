@@ -5,11 +5,11 @@ public import WireValues
 
 public import struct FoundationEssentials.Data
 
-/// A stored job: its public face, and what only the daemon may know.
+/// A stored job: the part that clients see, and the part that only the daemon uses.
 public struct JobRecord: Equatable, Sendable {
   /// Without secrets.
   public var job: Job
-  /// What was asked for. `spec.paused` tells whether the job is paused now; `spec.destination` is the name known by now.
+  /// The request. `spec.paused` is whether the job is paused now; `spec.destination` is the name that is known now.
   public var spec: JobSpec
   /// Grows at each claim. Checkpoints and settlements of a running job carry the fence of their claim.
   public var fence: Int64
@@ -21,11 +21,12 @@ public struct JobRecord: Equatable, Sendable {
   public var resumeData: Data?
   /// The verified part file, noted just before it is renamed to the destination.
   public var finishing: FileIdentity?
-  /// How often in a row the daemon ended without notice while this job ran.
+  /// Number of consecutive unexpected ends of the daemon while this job ran.
   public var crashes: Int
-  /// How often the daemon crashed, and left a mark, while this job ran, since an attempt of the job last ended by itself.
+  /// Number of crashes of the daemon, with a crash mark, while this job ran, since an attempt of the job last ended by
+  /// itself.
   public var crashMarks: Int
-  /// The wait before the last retry, for a policy that grows it; 0: there was none.
+  /// The wait before the last retry, for a policy whose waits grow; 0: there was no retry.
   public var retryDelayMilliseconds: Int64
   /// The unfinished upload to the same URL that goes first: until it ends, this job is not claimed.
   public var blockedBy: JobID?

@@ -44,7 +44,8 @@ extension JobSecrets: Codable {
 }
 
 extension JobSpec {
-  /// The job as its row holds it, and its secrets; `nil`, as for most jobs, if there are none.
+  /// The job without secrets, as its row stores it, and its secrets. They are `nil` if there are none, as for most
+  /// jobs.
   func split() -> (open: JobSpec, secrets: JobSecrets?) {
     var open = self
     var secrets = JobSecrets()
@@ -56,7 +57,7 @@ extension JobSpec {
     return secrets == JobSecrets() ? (self, nil) : (open, secrets)
   }
 
-  /// The destination as the row holds it. Uploads to the same place have the same one.
+  /// The destination as the row stores it. Uploads to the same place have the same stored destination.
   var storedDestination: String { kind == .upload ? Self.split(url: destination).open : destination }
 
   /// The URL without its secrets, and the secret URL. A hash of 16 bits is appended, so that uploads to URLs that

@@ -20,12 +20,12 @@ enum Meta {
   /// Whether the last daemon closed the database. `false` while one has it open.
   static func wasClosed(_ db: Database) throws -> Bool { try value(db, "closed") == "1" }
 
-  /// The boot in which the database was last opened. A process that dies loses nothing that it gave to the kernel, so the file
-  /// is suspect only after another boot.
+  /// The boot in which the database was last opened. A process that dies loses nothing that it has written to the
+  /// kernel, so the file may be damaged only after another boot.
   static func bootID(_ db: Database) throws -> String? { try value(db, "boot-id") }
 
   static func currentBootID() -> String {
-    // Matches no boot, so the file is checked.
+    // If the id cannot be read, return a value that matches no boot, so that the file is checked.
     guard let data = try? Data(contentsOf: URL(filePath: "/proc/sys/kernel/random/boot_id")), !data.isEmpty
     else {
       return "unknown \(randomToken())"
@@ -74,7 +74,8 @@ enum Meta {
 }
 
 extension Store {
-  /// Stores a note about something that is to be said or done once in the life of this database.
+  /// Stores a named note, so that a message or an action that depends on it is not repeated in the life of this
+  /// database.
   /// - Returns: whether the note is new: there was none, or it had another value.
   public func note(_ name: String, _ value: String) async throws(StoreError) -> Bool {
     try await queue.run(weight: 1) { transaction in

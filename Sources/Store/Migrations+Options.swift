@@ -2,10 +2,11 @@ import GRDB
 
 /// Version 4: the options of a job are one value, and names of tables and columns are the usual ones.
 extension Migrations {
-  /// Writes the table of the jobs anew, in one transaction. Takes about 20 s for a million jobs.
+  /// Replaces the table of the jobs by a new one, in one transaction. Takes about 20 s for a million jobs.
   ///
-  /// The order is SQLite's for changes that ALTER TABLE cannot make: https://sqlite.org/lang_altertable.html#otheralter. The
-  /// migrator switches foreign keys off meanwhile, and checks all of them before it commits.
+  /// The steps are those that SQLite documents for changes that ALTER TABLE cannot make:
+  /// https://sqlite.org/lang_altertable.html#otheralter. The migrator switches foreign keys off meanwhile, and checks
+  /// all of them before it commits.
   static func moveOptions(_ db: Database) throws {
     try db.execute(sql: jobTable)
     try db.execute(sql: copyJobs)
@@ -21,12 +22,12 @@ extension Migrations {
   /// - `options`: `JobOptions` in JSON, without secrets; NULL if every option has its default.
   /// - `blocked_by`: the unfinished upload to the same URL that goes first. At most one upload is blocked by another, so that
   ///   they form a line. A blocked job is no candidate.
-  /// - `spool`: the token of the daemon's own copy of what came by standard input.
-  /// - `action_…`: what becomes of the file of a completed upload.
-  /// - `crashes`: how often in a row the daemon ended without notice while the job ran.
+  /// - `spool`: the token of the daemon's own copy of content from standard input.
+  /// - `action_…`: the action on the file of a completed upload.
+  /// - `crashes`: number of consecutive unexpected ends of the daemon while the job ran.
   /// - `crash_marks`: how often the daemon crashed while an attempt of the job was under way, since an attempt last ended by
   ///   itself. A job with two or more is not among the ordinary candidates: it runs alone.
-  /// - `secret…`: where the job's secrets stand in `secret`; all NULL for none.
+  /// - `secret…`: where the job's secrets are stored in `secret`; all NULL if it has none.
   private static let jobTable = """
     CREATE TABLE new_job (
       id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -155,7 +156,7 @@ extension Migrations {
     CREATE INDEX job_batch_failed ON job (batch, owner, error_code) WHERE batch IS NOT NULL AND state = 'failed';
     """
 
-  /// Those of versions 1 to 3, for the new table.
+  /// The triggers of versions 1 to 3, for the new table.
   private static let jobTriggers = """
     CREATE TRIGGER job_added AFTER INSERT ON job BEGIN
       INSERT INTO state_count (batch, owner, state, jobs) VALUES ('', NEW.owner, NEW.state, 1)
@@ -229,8 +230,8 @@ extension Migrations {
     END;
     """
 
-  /// Takes the place of `abandonment`: an unfinished upload that is to be deleted on its server. The row is gone when that is
-  /// done. There is no foreign key, because the job may be gone earlier.
+  /// Replaces the table `abandonment`. A row is an unfinished upload that must be deleted on its server. The row is
+  /// deleted when that is done. There is no foreign key, because the job may be removed earlier.
   private static let remoteCleanupTable = """
     CREATE TABLE remote_cleanup (
       id INTEGER PRIMARY KEY,

@@ -2,11 +2,13 @@ import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// Version 3: secrets stand in a table of their own.
+/// Version 3: secrets have their own table.
 extension Migrations {
-  /// - `secret`: the secrets of jobs and abandonments, those of several in one row; `SecretPack` says why.
-  /// - `secret`, `secret_offset`, `secret_length` in other tables: where the row's secrets stand. All NULL for none.
-  /// - `owner`: the uid of the abandoned job's owner, whose rules apply when the upload is deleted on its server.
+  /// - `secret`: the secrets of jobs and of unfinished uploads to delete. One row holds the secrets of several of them;
+  ///   `SecretPack` says why.
+  /// - `secret`, `secret_offset`, `secret_length` in other tables: where the row's secrets are stored. All NULL if it
+  ///   has none.
+  /// - `owner`: the uid of the job's owner. The owner's rules apply when the upload is deleted on its server.
   static func secretTables(_ owner: UInt32) -> String {
     """
     CREATE TABLE secret (
@@ -24,7 +26,7 @@ extension Migrations {
     """
   }
 
-  /// Moves the secrets out of the rows. Their old bytes go when the file is written anew (`DatabaseFile.rewrite`).
+  /// Moves the secrets out of the rows. Their old bytes are erased when the file is rewritten (`DatabaseFile.rewrite`).
   static func moveSecrets(_ db: Database, path: String) throws {
     try moveSecrets(db, path, of: "job", kind: "kind", resumeData: "resume_data")
     try moveSecrets(db, path, of: "abandonment", kind: "'upload'", resumeData: "ledger")

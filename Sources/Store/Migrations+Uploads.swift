@@ -2,8 +2,8 @@
 extension Migrations {
   /// - `follows`: the unfinished upload to the same URL that goes first. At most one upload follows another, so they
   ///   form a line. An upload that follows another is not a candidate.
-  /// - `spool`: the token of the daemon's own copy of what came by standard input.
-  /// - `action_…`: what becomes of the file of a completed upload.
+  /// - `spool`: the token of the daemon's own copy of content from standard input.
+  /// - `action_…`: the action on the file of a completed upload.
   static let uploadColumns = """
     ALTER TABLE job ADD COLUMN follows INTEGER CHECK (follows <> id);
     ALTER TABLE job ADD COLUMN spool TEXT;

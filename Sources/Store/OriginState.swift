@@ -6,7 +6,7 @@ import TransferAPI
 public struct OriginState: Equatable, Sendable {
   /// Scheme, host and port.
   public var name: String
-  /// Failures in a row.
+  /// Consecutive failures.
   public var failures: Int
   /// No job of this origin begins before; `nil`: it is not blocked.
   public var blockedUntil: Date?

@@ -3,7 +3,7 @@ import GRDB
 public import TransferAPI
 public import WireValues
 
-/// A file that the server has by now, and what is to be done with it.
+/// The action to perform on a file that the server has received.
 public struct PendingFileAction: Equatable, Sendable {
   public var job: JobID
   /// The uid of the job's owner: a member's job touches the member's own files only.

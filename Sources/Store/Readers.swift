@@ -2,9 +2,9 @@ import GRDB
 import Synchronization
 import Threads
 
-/// The connections that read, each with one thread at a time, beside the one that writes.
+/// The connections for reading, each used by one thread at a time. One other connection writes.
 ///
-/// Not those of GRDB's pool: where threads meet in one of its queues, libdispatch starts threads of its own, and with them a
+/// GRDB's own pool is not used: if two threads use one of its queues at the same time, libdispatch starts threads and a
 /// timer (``GlobalExecutor``).
 final class Readers: Sendable {
   private struct State {
@@ -12,7 +12,7 @@ final class Readers: Sendable {
     var isClosed = false
   }
 
-  /// Read at once.
+  /// Maximum number of concurrent reads.
   static let maximum = 4
 
   private let path: String

@@ -154,7 +154,7 @@ extension Date {
   /// so that no sum with a wait overflows.
   var milliseconds: Int64 { storable(timeIntervalSince1970 * 1000) }
 
-  /// What is stored for a time lies within these.
+  /// The range of stored times.
   static let storableMilliseconds: ClosedRange<Int64> = -8_640_000_000_000_000...8_640_000_000_000_000
 
   init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }

@@ -1,8 +1,8 @@
 import GRDB
 import TransferAPI
 
-/// Whose jobs a call reaches. Every query and every change that a caller causes takes one, without a default: a call that
-/// forgets it does not compile. What lies outside does not exist for the call.
+/// Whose jobs a call reaches. Every query and every change that a caller causes takes one, without a default: a call
+/// that forgets it does not compile. For the call, jobs outside the scope do not exist.
 public enum Scope: Hashable, Sendable {
   /// The jobs of all users: for the daemon's own user, root, and the daemon itself.
   case everything

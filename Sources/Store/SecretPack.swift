@@ -1,17 +1,18 @@
 import FoundationEssentials
 import GRDB
 
-/// Puts secrets into rows of `secret`, those of many jobs into one.
+/// Stores secrets in rows of `secret`. One row holds the secrets of many jobs.
 ///
-/// `PRAGMA secure_delete` alone does not erase everything from an SQLite file: when rows move from page to page, because others
-/// come or go, their old bytes stay behind in the unused space of a page. Only a row's overflow pages never move
-/// (https://sqlite.org/fileformat.html#cell_payload_overflow_pages): they are overwritten in place, and `secure_delete` sets
-/// them to zero when they are freed. So every secret has to stand in overflow pages: the data begins with padding as long as
-/// the part of a row that stands in the b-tree's own pages, and ends so that this part has its least length.
+/// `PRAGMA secure_delete` alone does not erase everything from an SQLite file: when SQLite moves rows between pages,
+/// because other rows are added or removed, the old bytes stay in the unused space of a page. Only a row's overflow
+/// pages never move (https://sqlite.org/fileformat.html#cell_payload_overflow_pages): they are overwritten in place,
+/// and `secure_delete` sets them to zero when they are freed. So every secret must be stored in overflow pages. For
+/// that, the data begins with padding that is longer than the part of a row in the b-tree's own pages, and ends with
+/// zeros that keep this part at its least length.
 struct SecretPack {
   /// Maximum length of a row, unless a single job needs more.
   static let maximumBytes = 16 * 1024
-  /// Longer than the part of a row that stands in the b-tree's pages.
+  /// Longer than the part of a row that is stored in the b-tree's pages.
   static let paddingBytes = 512
   /// SQLite's default page, which this database uses.
   private static let pageBytes = 4096
@@ -19,7 +20,7 @@ struct SecretPack {
   private var id: Int64?
   private var data = Data()
 
-  /// Where `bytes` will stand. `keep` stores them.
+  /// Where `bytes` will be stored. `keep` stores them.
   mutating func place(for bytes: Data, _ transaction: Transaction) throws -> SecretPlace {
     if id != nil, data.count + bytes.count > Self.maximumBytes { try flush(transaction) }
     if id == nil {

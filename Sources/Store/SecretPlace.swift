@@ -1,7 +1,7 @@
 import FoundationEssentials
 import GRDB
 
-/// Where the secrets of a job or of a remote cleanup stand.
+/// Where the secrets of a job or of a remote cleanup are stored.
 struct SecretPlace: Equatable {
   /// The row of `secret`.
   var id: Int64

@@ -43,14 +43,14 @@ struct StateSums {
     if let new { changes[id, default: Change()].add(new, 1) }
   }
 
-  /// Jobs change their state together, and none of their bytes.
+  /// Several jobs change their state, but not their bytes.
   /// - Parameter id: the empty name stands for all jobs of the owner.
   mutating func move(_ old: JobState?, _ new: JobState?, _ count: Int, _ id: BatchID) {
     if let old { changes[id, default: Change()].jobs[old] -= count }
     if let new { changes[id, default: Change()].jobs[new] += count }
   }
 
-  /// Removed jobs take their bytes with them.
+  /// Subtracts the bytes of removed jobs.
   mutating func forget(done: Double, outOf total: Double, in id: BatchID) {
     changes[id, default: Change()].bytesDone -= done  // checked: floating point does not trap
     changes[id, default: Change()].bytesTotal -= total  // checked: floating point does not trap

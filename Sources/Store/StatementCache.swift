@@ -1,7 +1,7 @@
 import GRDB
 
-/// The statements of one transaction, found by the address of their text. The text of a long statement need not be hashed for
-/// each row.
+/// The statements of one transaction, found by the address of their text, so that a long text is not hashed for each
+/// row.
 ///
 /// Used on the writing thread only.
 final class StatementCache {
@@ -10,7 +10,7 @@ final class StatementCache {
 
   init(_ db: Database) { self.db = db }
 
-  /// - Parameter sql: a literal: its address stands for its text.
+  /// - Parameter sql: a literal, because the cache identifies a text by its address.
   func statement(_ sql: StaticString) throws -> PreparedStatement {
     if let statement = statements[sql.utf8Start] { return statement }
     let statement = try PreparedStatement(db, sql.description)

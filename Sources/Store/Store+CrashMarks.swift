@@ -18,7 +18,7 @@ extension Store {
   public func countCrash(ofRun run: String) async throws(StoreError) -> CountedCrash {
     try await queue.run { transaction in
       if let counted = try Meta.crash(transaction.db), counted.run == run { return counted }
-      // Bounded: a count that overflows would be an error that keeps the daemon from starting.
+      // Limited, because a count that overflows is an error, and the daemon could not start.
       try transaction.run(
         """
         UPDATE job SET crash_marks = min(crash_marks + 1, 1000) WHERE id IN (
@@ -77,7 +77,7 @@ extension Store {
 }
 
 extension Transaction {
-  /// For a retry by a person, who wants the job treated as if nothing had happened.
+  /// Clears the crash marks. Used for an explicit retry, which starts the job without its history of crashes.
   func forgetCrashMarks(of id: JobID) throws {
     try run("UPDATE job SET crash_marks = 0 WHERE id = :id AND crash_marks > 0") { $0("id", id) }
   }

@@ -10,8 +10,8 @@ extension Store {
   /// Applies a verb to all selected jobs that it can change by their rows alone, with a few statements for thousands of them.
   /// Each job gets the event that `transition` or `remove` leaves.
   ///
-  /// Durable when this returns. After a crash before that a part of the jobs is changed, each of them completely. Jobs that are
-  /// added meanwhile are left out.
+  /// Durable when this returns. If the daemon crashes before that, some of the jobs are changed, each of them
+  /// completely. Jobs that are added meanwhile are left out.
   /// - Parameter selection: a batch, a state or all; ids are returned as `others`.
   /// - Returns: the number of changed jobs, and the jobs that the caller has to treat one by one.
   public func apply(
@@ -60,14 +60,14 @@ private struct VerbTarget: Sendable {
 
   let group: GroupVerb
   let ranges: [Range]
-  /// The states that are selected, and that the verb changes.
+  /// The selected states that the verb changes.
   let states: [JobState]
-  /// The states that are selected, and that the verb leaves as they are.
+  /// The selected states that the verb does not change.
   let untouched: [JobState]
   let includesRunning: Bool
   /// The last job that was there at the beginning.
   let last: Int64
-  /// Whether changed jobs stand in one of the `untouched` states.
+  /// Whether changed jobs get one of the `untouched` states.
   let countsChanged: Bool
 
   init(_ db: Database, _ verb: JobVerb, _ selection: JobSelection, in scope: Scope) throws {
@@ -123,7 +123,7 @@ private struct VerbStep: Sendable {
   var changed = 0
   /// The jobs that are left. Only the last step knows them.
   var others: [JobID] = []
-  /// Those of `others` that stand in a state that the verb leaves as it is.
+  /// The number of jobs among `others` whose state the verb does not change.
   var marked = 0
   /// `nil`: this was the last step.
   var next: VerbTarget.Position?
@@ -149,8 +149,9 @@ private struct VerbRow {
 extension Transaction {
   /// Changes up to `Store.verbStep` jobs, and finds the next position.
   ///
-  /// Jobs change their states while others run between the steps. So the last step begins anew and finds in one transaction that
-  /// no plain job is left, and which jobs the caller has to treat: none can slip from one state to another in between.
+  /// Jobs change their states while others run between the steps. So the last step starts from the beginning. In one
+  /// transaction it checks that no plain job is left, and finds the jobs that the caller has to handle. No job can
+  /// change its state unnoticed in between.
   fileprivate mutating func perform(
     _ target: VerbTarget, from start: VerbTarget.Position, at now: Date, reason: String?
   ) throws -> VerbStep {

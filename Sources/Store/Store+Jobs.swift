@@ -125,7 +125,8 @@ extension JobRecord {
 }
 
 extension Attempt {
-  /// The newest attempts of a job, the newest last. The one under way has no row yet: it stands in the job's.
+  /// The newest attempts of a job, the newest last. The attempt under way has no row yet: it is read from the job's
+  /// row.
   static func fetchNewest(_ db: Database, of record: JobRecord, limit: Int) throws -> [Attempt] {
     let id = record.job.id
     let sql = """

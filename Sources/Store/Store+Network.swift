@@ -3,11 +3,11 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// Failures that the machine's own network may have caused, and that pass when it is back.
+  /// Failures that this machine's network may have caused, and that end when the network is back.
   public static let networkFailures: [JobFailure.Code] = [.connect, .dns, .stalled, .timeout]
 
-  /// Makes the retries due that wait because a connection failed or stalled. Waits that a server or a full disk asked for stay.
-  /// Leaves no event: the jobs still wait, only for a shorter time.
+  /// Makes retries due at once if they wait because a connection failed or stalled. Waits that a server or a full disk
+  /// caused are kept. Leaves no event: the jobs still wait, only for a shorter time.
   /// - Returns: the number of these retries.
   @discardableResult
   public func makeNetworkRetriesDue(at now: Date) async throws(StoreError) -> Int {

@@ -60,7 +60,7 @@ extension Transaction {
     }
     guard db.changesCount == 1 else { return }
     let cleanup = db.lastInsertedRowID
-    // A copy of its own: the job may be removed, or get another URL, before the server has answered.
+    // A separate copy, because the job may be removed or get another URL before the cleanup is done.
     guard let place = try secretPlace(in: .job, id.rawValue), let secrets = try secrets(at: place) else { return }
     try setSecretPlace(in: .remoteCleanup, cleanup, try keep(secrets))
   }

@@ -85,8 +85,9 @@ extension Transaction {
 }
 
 extension JobSpec {
-  /// Drops what was given for the present server and no other may see: headers that look like secrets or are looked up, and the
-  /// place where user name and password are looked up. netrc stays, because it goes by the host.
+  /// Drops secrets that were given for the present server, because no other server may see them: headers that look like
+  /// secrets or are looked up, and the place where user name and password are looked up. A netrc reference is kept,
+  /// because netrc is searched by host.
   /// - Returns: what was dropped, for people; `nil`: nothing.
   fileprivate mutating func dropSecrets() -> String? {
     let names = options.headers.keys.filter(Secrets.isSecret(headerName:)) + options.secretHeaders.keys

@@ -42,7 +42,7 @@ extension Store {
     }
   }
 
-  /// Adds the jobs that run alone. They are few, and in none of the queue's indexes.
+  /// Adds the jobs that run alone. There are few of them, and they are in none of the queue's indexes.
   private static func addMarked(
     to times: inout WaitingTimes, now: Date, _ excluded: Set<String>, _ closed: Set<String>, _ db: Database
   ) throws {

@@ -49,7 +49,7 @@ extension Store {
     return WatchSums(counts: try StateCounts.fetch(db, batch: batch), bytesDone: bytes?.0, bytesTotal: bytes?.1)
   }
 
-  /// Rows stand in `file_action` until the action is done; one without a time has failed.
+  /// A row stays in `file_action` until its action is done. A row without a time is an action that failed.
   private static func actions(_ db: Database, _ batch: BatchID?, _ scope: Scope) throws -> (pending: Int, failed: Int) {
     let owner = batch?.owner ?? scope.uid
     let conditions = [

@@ -5,10 +5,10 @@ public import TransferAPI
 
 /// The jobs, their attempts and their history, in `<directory>/transferd.db`. They survive a power cut.
 ///
-/// Every call that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws without any
-/// change. Calls may come from any task at any time; calls that wait together are committed together. Reads run beside the
-/// writing and see every change that was awaited before. A call is completed even if its task is cancelled. The store has no
-/// clock: times are passed in, and stored to the millisecond.
+/// Every call that changes something returns when the change is on disk (WAL, `synchronous=FULL`), or throws without
+/// any change. Calls may come from any task at any time; calls that wait together are committed together. Reads run
+/// concurrently with writes and see every change that was awaited before. A call is completed even if its task is
+/// cancelled. The store has no clock: times are passed in, and stored to the millisecond.
 ///
 /// Only one process at a time may have the directory open; the caller ensures that.
 public final class Store: Sendable {
@@ -21,7 +21,7 @@ public final class Store: Sendable {
   let queue: WriteQueue
   private let readers: Readers
 
-  /// Opens or creates the database, brings it to this release's schema, and sets file mode 0600.
+  /// Opens or creates the database, migrates it to this release's schema, and sets file mode 0600.
   ///
   /// Blocks: for a while if a large database has to be checked because the machine went down with it open, and for up to a
   /// minute if an earlier release has written a database with a million jobs.
@@ -90,7 +90,7 @@ public final class Store: Sendable {
     readers.releaseMemory()
   }
 
-  /// Reads one consistent state, beside the writing.
+  /// Reads one consistent state, while other operations may write.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(StoreError) -> Value {

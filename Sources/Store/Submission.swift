@@ -2,7 +2,7 @@ import FoundationEssentials
 import GRDB
 public import TransferAPI
 
-/// The answer to one added job.
+/// The result of adding one job.
 public struct Submission: Equatable, Sendable {
   public var id: JobID
   /// The key was known: nothing was added, and `id` is the job with that key.

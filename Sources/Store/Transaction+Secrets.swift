@@ -2,7 +2,7 @@ import FoundationEssentials
 import GRDB
 
 extension Transaction {
-  /// Keeps secrets in a row of their own.
+  /// Stores secrets in a separate row.
   func keep(_ secrets: Data) throws -> SecretPlace {
     var pack = SecretPack()
     let place = try pack.place(for: secrets, self)
@@ -36,7 +36,8 @@ extension Transaction {
     let start = data.startIndex + place.offset  // checked: within the data
     data.resetBytes(in: start..<start + place.length)  // checked: within the data
     isErasing = true
-    // Executed while it is prepared (https://sqlite.org/pragma.html): a cached statement would do nothing.
+    // SQLite executes this pragma while it prepares the statement (https://sqlite.org/pragma.html), so a cached
+    // statement would have no effect.
     try db.execute(sql: "PRAGMA secure_delete = ON")
     defer { try? db.execute(sql: "PRAGMA secure_delete = OFF") }
     if data.allSatisfy({ $0 == 0 }) {
@@ -49,7 +50,7 @@ extension Transaction {
     }
   }
 
-  /// Where the secrets of a row of `table` stand.
+  /// Where the secrets of a row of `table` are stored.
   func secretPlace(in table: SecretOwner, _ id: Int64) throws -> SecretPlace? {
     try db.row("SELECT secret, secret_offset, secret_length FROM \(table.rawValue) WHERE id = :id") { bind in
       bind("id", id)

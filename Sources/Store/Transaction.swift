@@ -10,7 +10,7 @@ struct Transaction {
   var events: [Event] = []
   /// Changes of the counters by state and of the sums of batches; written before the commit.
   var sums = StateSums()
-  /// Secrets were erased. Their old bytes stand in the WAL and the file until the next complete checkpoint.
+  /// Secrets were erased. Their old bytes stay in the WAL and the file until the next complete checkpoint.
   var isErasing = false
 
   init(_ db: Database, path: String) {

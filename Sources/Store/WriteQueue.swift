@@ -9,7 +9,7 @@ import TransferAPI
 /// caller gets its result after the commit, so the result is durable. Operations run on the queue's own thread, not on
 /// Swift's threads. Cancelling a task does not remove an operation that it has submitted.
 final class WriteQueue: Sendable {
-  /// How much work one transaction takes up, in rows or so: about 10 ms.
+  /// Maximum work of one transaction, in approximate numbers of rows: about 10 ms.
   static let groupWeight = 1000
 
   private let pool: DatabasePool
@@ -40,12 +40,12 @@ final class WriteQueue: Sendable {
   /// An operation that was performed; its caller gets the result when the group was committed or has failed.
   private struct Performed: Sendable {
     let error: StoreError?
-    /// With the error of the whole group, `nil` where it was committed.
+    /// Called with the error of the whole group; `nil` if the group was committed.
     let answer: @Sendable (StoreError?) -> Void
   }
 
-  /// - Parameter onEvents: called on the writing thread after each commit that has events, before the callers
-  ///   hear.
+  /// - Parameter onEvents: called on the writing thread after each commit that has events, before the callers get their
+  ///   results.
   init(pool: DatabasePool, onEvents: @escaping @Sendable ([Event]) -> Void) {
     self.pool = pool
     path = pool.path
@@ -79,13 +79,13 @@ final class WriteQueue: Sendable {
     return try result.get()
   }
 
-  /// Refuses further operations, then calls `body` on the writing thread when all accepted ones are answered.
-  /// - Returns: `false` where it was closed before; `body` is not called then.
+  /// Refuses further operations. Calls `body` on the writing thread when all accepted operations have their results.
+  /// - Returns: `false` if the queue was closed before; `body` is not called then.
   func close(_ body: @escaping @Sendable (Database) -> Void) -> Bool {
     state.withLock { state in
       if state.isClosed { return false }
       state.isClosed = true
-      // The writer's thread is serial: this comes after the loop that writes what was accepted.
+      // The writing thread is serial, so this runs after the loop that writes the accepted operations.
       write(body)
       return true
     }
@@ -109,7 +109,7 @@ final class WriteQueue: Sendable {
     if !isAccepted { operation.refuse(.closed) }
   }
 
-  /// Empties the writing connection's cache, when all that was handed in before is written.
+  /// Empties the writing connection's cache after all earlier operations.
   func releaseMemory() {
     let pool = pool
     // Under the lock, so that `close` cannot come between. On the writing thread, where nothing else uses the connection.
@@ -118,7 +118,7 @@ final class WriteQueue: Sendable {
     }
   }
 
-  /// On the writing thread, after all that was handed in before.
+  /// Runs the closure on the writing thread, after all earlier operations.
   private func write(_ body: @escaping @Sendable (Database) -> Void) {
     let pool = pool
     thread.start { pool.writeWithoutTransaction(body) }
@@ -203,14 +203,14 @@ final class WriteQueue: Sendable {
       return true
     }
     guard isDue else { return }
-    // Readers that are in the way are not waited for: that would hold up those who write.
+    // Do not wait for readers that block the checkpoint, because that would delay writers.
     try? db.execute(sql: "PRAGMA busy_timeout = 0")
     let isDone = (try? db.checkpoint(.truncate)) != nil
     try? db.execute(sql: "PRAGMA busy_timeout = \(DatabaseFile.busyTimeout * 1000)")
     if !isDone { planScrub() }
   }
 
-  /// - Throws: only where the whole transaction is lost.
+  /// - Throws: only if the whole transaction is lost.
   private func perform(
     _ operation: Operation, alone: Bool, in transaction: inout Transaction
   ) throws -> Performed {
@@ -221,7 +221,8 @@ final class WriteQueue: Sendable {
     if let error = performed.error {
       transaction.events.removeSubrange(events...)
       transaction.sums = sums
-      // SQLite itself rolls back on a full disk and the like, and with it what others did in this group.
+      // On a full disk and similar errors SQLite itself rolls back the transaction, including the other operations of
+      // this group.
       guard transaction.db.isInsideTransaction else {
         if alone { return performed }
         throw error

@@ -42,7 +42,7 @@ package final class GlobalExecutor: Sendable {
     for _ in 0..<self.count { startThread("task") { while true { self.run(self.next()) } } }
   }
 
-  /// Makes this executor the one that runs the tasks of this process. It must be called once, before the first task is
+  /// Makes an executor of this type run the tasks of this process. It must be called once, before the first task is
   /// created.
   /// - Parameter count: the number of threads, normally one for each core.
   package static func install(count: Int) {

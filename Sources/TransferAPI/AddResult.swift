@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// The answer to one added job. `line` only in the answer to `jobs:batch`.
+/// The result of adding one job, as the daemon sends it. Only responses to `jobs:batch` have a `line`.
 public struct AddResult: Codable, Equatable, Sendable {
   public var line: Int?
   public var id: JobID?
-  /// `true` where the key was known and `id` names the job that was there before.
+  /// `true` if the key was known and `id` names the existing job.
   public var existing: Bool?
   public var error: Problem?
-  /// Where the job stands, if it was there before.
+  /// The state of the job, if it existed before.
   public var state: JobState?
   /// A warning about a job that was added.
   public var warning: String?

@@ -23,7 +23,7 @@ public struct Attempt: Codable, Equatable, Sendable {
     case completed, failed, paused, cancelled, interrupted
   }
 
-  /// Seconds since the try's start, as libcurl measured its last transfer. `curl_easy_getinfo(3)`
+  /// Seconds since the start of the attempt's last transfer, as libcurl measured them. `curl_easy_getinfo(3)`
   public struct Timings: Codable, Equatable, Sendable {
     public var nameLookup: Double
     public var connect: Double

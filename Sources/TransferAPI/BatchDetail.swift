@@ -7,7 +7,7 @@ public struct BatchDetail: Codable, Equatable, Sendable {
   public var bytesDone: Int64
   /// Sum of the totals that are known.
   public var bytesTotal: Int64
-  /// How many failed jobs have each `error.code`.
+  /// The number of failed jobs for each `error.code`.
   public var failures: [String: Int]
 
   public init(batch: Batch, bytesDone: Int64, bytesTotal: Int64, failures: [String: Int]) {

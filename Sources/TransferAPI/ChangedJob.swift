@@ -4,7 +4,7 @@ public struct ChangedJob: Codable, Equatable, Sendable {
   public var job: Job
   /// Headers that were given for another server, and look like secrets: the new address does not get them.
   public var droppedHeaders: [String]
-  /// User name and password were looked up for another server.
+  /// Whether the place where user name and password are looked up was dropped, because it was given for another server.
   public var droppedCredentials: Bool
 
   public init(job: Job, droppedHeaders: [String] = [], droppedCredentials: Bool = false) {

@@ -1,8 +1,9 @@
 public import FoundationEssentials
 
-/// One line of the history: every change of a job's state, with its reason. Never changed, never reused.
+/// One line of the history: every change of a job's state, with its reason. A line never changes, and its number is
+/// never reused.
 public struct Event: Codable, Equatable, Sendable {
-  /// Grows by every event; the `id:` of the event stream.
+  /// Grows with every event; the `id:` in the event stream.
   public var seq: Int64
   public var job: JobID
   public var at: Date

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// One line of `export` and of the body `import` sends: what was asked for, and where it stood.
+/// One line of `export` and of the body that `import` sends: the request for the job, and its state.
 public struct ExportedJob: Codable, Equatable, Sendable {
   /// Without secrets: userinfo and secret headers are left out, so an import may need them added again.
   public var request: NewJob

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What becomes of an uploaded file, and how far that is.
+/// The action on an uploaded file, and its progress.
 public struct FileAction: Codable, Equatable, Sendable {
   public var state: State
   /// What was done, or why not; for people.

@@ -23,7 +23,7 @@ public struct FormField: Equatable, Sendable, CustomStringConvertible {
     if rest == "@" {
       value = .file
     } else if rest.hasPrefix("@") {
-      throw WireError("the form field \(name) names another file; NAME=@ is the uploaded one, and no other can be sent")
+      throw WireError("the form field \(name) names another file; only the uploaded file can be sent, as NAME=@")
     } else {
       value = .text(String(rest))
     }

@@ -1,4 +1,4 @@
-/// The rules for header fields that a job brings along: the same for the CLI and the daemon.
+/// The rules for the header fields of a job. The CLI and the daemon use the same rules.
 public enum HeaderRules {
   /// Maximum number of fields of a job.
   public static let maximumCount = 100

@@ -1,4 +1,4 @@
-/// A person asked for what the job's state does not allow.
+/// A user requested a verb that the job's state does not allow.
 public struct InvalidTransition: Error, Equatable, Sendable, CustomStringConvertible {
   public let state: JobState
   public let event: JobEvent

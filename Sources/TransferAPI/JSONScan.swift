@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import WireValues
 
-/// Reads JSON whose form is known, from its beginning to its end. Whatever is not in that form gives `nil`.
+/// Reads JSON of a known form, from its beginning to its end. Other JSON gives `nil`.
 struct JSONScan {
   private var rest: UnsafeRawBufferPointer
 

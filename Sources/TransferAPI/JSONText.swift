@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import WireValues
 
-/// JSON that is put together value by value, in the form that `WireCoding` writes.
+/// Builds JSON value by value, in the form that `WireCoding` writes.
 public struct JSONText: Sendable {
   /// The text so far, in UTF-8.
   public private(set) var bytes: [UInt8] = []
@@ -10,7 +10,7 @@ public struct JSONText: Sendable {
 
   public init() {}
 
-  /// Keeps the memory.
+  /// Removes the text, but keeps its memory for reuse.
   public mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
   /// Appends text that is JSON already.

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A job as everybody sees it: the contract's JSON fields, in their order. Carries no secrets.
+/// A job as clients see it: the JSON fields of the API, in their order. Contains no secrets.
 public struct Job: Codable, Equatable, Sendable, Identifiable {
   public var id: JobID
   public var kind: JobKind
@@ -19,9 +19,9 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   public var attempt: Int
   /// Consecutive attempts without progress after which the job fails.
   public var maxAttempts: Int
-  /// When the next try begins; only while `retrying`.
+  /// When the next attempt begins; only while `retrying`.
   public var retryAt: Date?
-  /// Higher first; equal ones in the order they were added.
+  /// Jobs with a higher priority start first; jobs with the same priority start in the order in which they were added.
   public var priority: Int
   public var batch: String?
   public var key: String?

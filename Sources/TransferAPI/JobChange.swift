@@ -3,7 +3,7 @@ import FoundationEssentials
 /// `PATCH /v1/jobs/{id}`: only the fields that are there change.
 public struct JobChange: Codable, Equatable, Sendable {
   public var priority: Int?
-  /// Bytes a second; 0 takes the limit away.
+  /// Bytes a second; 0 removes the limit.
   public var limitRate: Int64?
   /// Another address of the same file; the bytes on disk are kept and checked against it.
   public var url: String?
@@ -16,7 +16,7 @@ public struct JobChange: Codable, Equatable, Sendable {
 
   private enum CodingKeys: String, CodingKey { case priority, limitRate, url }
 
-  /// - Throws: `WireError` for an unknown field: a misspelt one must not look done.
+  /// - Throws: `WireError` for an unknown field, so that a misspelt field is not silently ignored.
   public init(from decoder: any Decoder) throws {
     try decoder.refuseUnknownFields(besides: CodingKeys.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// `show`: a job, its options, and its attempts. In JSON the job's fields stand beside `options` and `attempts`.
+/// `show`: a job, its options, and its attempts. In JSON, `options` and `attempts` are on the same level as the job's
+/// fields.
 public struct JobDetail: Equatable, Sendable {
   public var job: Job
   /// Without secrets. `maxAttempts` and `checksum` are fields of `job`.
@@ -9,11 +10,11 @@ public struct JobDetail: Equatable, Sendable {
   public var secretHeaders: [String] = []
   /// Whether the URL came with a user name or password, which are stored and sent, but not shown.
   public var hasCredentials = false
-  /// Whether the upload's content came by standard input: the file is the daemon's own.
+  /// Whether the upload's content came from standard input, so that the file is the daemon's own copy.
   public var isSpooled = false
   /// The unfinished upload to the same URL that this upload waits for.
   public var blockedBy: JobID?
-  /// The uid of the user who submitted the job; `nil` from a daemon that does not tell.
+  /// The uid of the user who submitted the job; `nil` if the daemon does not report it.
   public var owner: UInt32?
   /// The 100 newest, the newest last.
   public var attempts: [Attempt]
@@ -28,7 +29,7 @@ public struct JobDetail: Equatable, Sendable {
 extension JobDetail: Codable {
   private enum CodingKeys: String, CodingKey { case options, attempts }
 
-  /// What stands among the options in JSON.
+  /// Facts that JSON has among the options.
   fileprivate enum FactKeys: String, CodingKey {
     case secretHeaders, hasCredentials, upload, isSpooled, owner
     case blockedBy = "follows"
@@ -70,7 +71,7 @@ extension JobDetail: Codable {
   }
 }
 
-/// How options are named below `options` of `show`; `nil`: the option is a field of the job.
+/// The name of an option below `options` of `show`; `nil` if the option is a field of the job.
 private func shownName(_ name: String) -> String? {
   switch name {
   case "maxAttempts", "checksum": nil

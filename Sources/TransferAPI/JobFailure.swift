@@ -1,4 +1,4 @@
-/// Why an attempt or a job failed, in the words of the contract.
+/// Why an attempt or a job failed, as the API reports it.
 public struct JobFailure: Codable, Equatable, Sendable {
   /// A stable string for scripts: `http-404`, `dns`, `disk-full`, … See `Code`.
   public var code: Code
@@ -6,7 +6,7 @@ public struct JobFailure: Codable, Equatable, Sendable {
   public var message: String
   /// The status of the response; `nil` if there was no response.
   public var httpStatus: Int?
-  /// Whether the same try may succeed later.
+  /// Whether a later attempt may succeed.
   public var transient: Bool
 
   public init(code: Code, message: String, httpStatus: Int? = nil, transient: Bool) {
@@ -44,11 +44,11 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let tooManyRedirects = Code(rawValue: "too-many-redirects")
     /// A redirect that may not be followed: https to http, or to something that is not HTTP.
     public static let redirectRefused = Code(rawValue: "redirect-refused")
-    /// The server's answer breaks its protocol, or a limit on its size.
+    /// The server's response breaks the protocol, or is larger than a limit.
     public static let protocolError = Code(rawValue: "protocol")
     /// The disk gave an error other than being full.
     public static let io = Code(rawValue: "io")
-    /// The server may or may not have done what was asked: only a person can tell.
+    /// The server may or may not have processed the request: only a person can find out.
     public static let outcomeUnknown = Code(rawValue: "outcome-unknown")
     /// A secret reference cannot be resolved.
     public static let credentials = Code(rawValue: "credentials")
@@ -71,7 +71,7 @@ extension JobFailure.Code: Codable {
 extension JobFailure {
   private enum CodingKeys: String, CodingKey { case code, message, httpStatus, transient }
 
-  /// Every field is always there; `httpStatus` is null where there was no answer.
+  /// Every field is always present; `httpStatus` is null if there was no response.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(code, forKey: .code)

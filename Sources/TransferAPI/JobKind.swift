@@ -1,4 +1,4 @@
-/// Which way the bytes go.
+/// The direction of a job's transfer.
 public enum JobKind: String, Codable, CaseIterable, Sendable {
   case download
   case upload

@@ -1,4 +1,4 @@
-/// Which jobs a verb means. Exactly one of: some ids, a batch, a state, or all.
+/// The jobs that a verb applies to: some ids, a batch, a state, or all.
 public enum JobSelector: Equatable, Sendable {
   case ids([JobID])
   case batch(String)
@@ -22,7 +22,7 @@ extension JobSelector: Codable {
     case .state: self = .state(try container.decode(JobState.self, forKey: .state))
     case .all:
       guard try container.decode(Bool.self, forKey: .all) else {
-        throw WireError("the selector all is true or not there")
+        throw WireError("the selector all must be true or absent")
       }
       self = .all
     }

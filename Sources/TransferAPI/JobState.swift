@@ -1,6 +1,7 @@
-/// Where a job stands. `applying(_:)` is the only way from one state to the next; docs/job-states.md draws it.
+/// The state of a job. `applying(_:)` is the only way from one state to the next; docs/job-states.md draws it.
 public enum JobState: String, Codable, CaseIterable, Sendable {
-  /// Waits for a free slot. Entered when added, resumed, retried by hand, or after the daemon ended in mid-transfer.
+  /// Waits for a free slot. A job enters this state when it is added, resumed or explicitly retried, or when the daemon
+  /// ended during its transfer.
   case queued
   /// An attempt is under way in this daemon. A job found `running` at boot was cut off and becomes `queued`.
   case running
@@ -10,9 +11,9 @@ public enum JobState: String, Codable, CaseIterable, Sendable {
   case paused
   /// The destination holds the verified bytes. Final.
   case completed
-  /// Given up, with the reason in `error`. The bytes are kept for `retry`.
+  /// No further attempt is made; `error` has the reason. The bytes are kept for `retry`.
   case failed
-  /// Given up by a person. No part file is left.
+  /// Cancelled by a user. No part file is left.
   case cancelled
 
   /// No attempt will follow unless a person asks for one.

@@ -1,8 +1,8 @@
-/// What a person may ask of stored jobs; `POST /v1/jobs:VERB` and `POST /v1/jobs/{id}:VERB`.
+/// The operations that users apply to stored jobs: `POST /v1/jobs:VERB` and `POST /v1/jobs/{id}:VERB`.
 public enum JobVerb: String, Codable, CaseIterable, Sendable {
   case pause, resume, cancel, retry, remove
 
-  /// The event it means; `nil` for `remove`, which is allowed in every state.
+  /// The event that the verb causes; `nil` for `remove`, which is allowed in every state.
   public var event: JobEvent? {
     switch self {
     case .pause: .pause

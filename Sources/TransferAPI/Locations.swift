@@ -1,11 +1,11 @@
 import WireValues
 
-/// Where the socket and the state are, from the environment: one rule for both programs.
+/// The paths of the socket and of the state directory, from the environment. Both programs use the same rule.
 public struct Locations: Equatable, Sendable {
-  /// Of the user's daemon.
+  /// The path of the user's daemon's socket, or the path that the user named.
   public var socket: String
   public var stateDirectory: String
-  /// The user named the socket: no other socket is tried, and no daemon is started.
+  /// Whether the user named the socket. Then no other socket is used, and no daemon is started.
   public var isSocketExplicit: Bool
 
   public static let systemSocket = "/run/transferd/transferd.sock"
@@ -34,7 +34,7 @@ public struct Locations: Equatable, Sendable {
     } else if let home = set("HOME") ?? home {
       self.stateDirectory = home + "/.local/state/transferd"
     } else {
-      throw WireError("cannot tell where the state is: set HOME, or name it with --state-dir")
+      throw WireError("cannot find the state directory: set HOME, or name the directory with --state-dir")
     }
     isSocketExplicit = true
     if let socket = socket ?? set("TRANSFERD_SOCKET") {

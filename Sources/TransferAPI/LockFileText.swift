@@ -1,7 +1,7 @@
 /// The content of `transferd.lock`: the process that holds the lock, and what it does before its socket is open.
 public struct LockFileText: Equatable, Sendable, CustomStringConvertible {
   public var processID: Int32
-  /// For people; `nil`: nothing that takes long.
+  /// What the daemon is doing, for people; `nil` if it does nothing that takes long.
   public var status: String?
 
   public static let fileName = "transferd.lock"

@@ -27,7 +27,7 @@ public struct NewJob: Equatable, Sendable {
     destination = url
   }
 
-  /// Takes from a template what the options of a command say about every job.
+  /// Takes the options of a command, which apply to every job, from a template.
   /// - Parameter given: the names of the fields that keep their own value. Header fields are merged name by name.
   public mutating func fill(from template: NewJob, except given: Set<String>) {
     if !given.contains("batch") { batch = template.batch }

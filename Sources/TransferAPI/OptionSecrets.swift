@@ -1,4 +1,4 @@
-/// The secrets that stand in a job's options. The daemon stores them apart from the options.
+/// The secrets in a job's options. The daemon stores them apart from the options.
 public struct OptionSecrets: Codable, Equatable, Sendable {
   /// Whole URLs that hold userinfo or secret query items, by the option's name.
   public var urls: [String: String] = [:]

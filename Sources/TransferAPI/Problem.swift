@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The body of an answer of 400 and above: `application/problem+json`, RFC 9457.
+/// The body of a response with a status of 400 or above: `application/problem+json`, RFC 9457.
 public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConvertible {
   /// Stable, for scripts.
   public var code: Code

@@ -1,6 +1,6 @@
 /// A header whose value, or the last word of it, is a secret found elsewhere: `Bearer env:TOKEN`, `file:/run/key`.
 public struct SecretHeader: Hashable, Sendable, CustomStringConvertible {
-  /// What stands before the secret, like `Bearer`; may be empty.
+  /// The word before the secret, such as `Bearer`; may be empty.
   public var scheme: String
   public var reference: SecretReference
 

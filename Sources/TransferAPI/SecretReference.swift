@@ -8,7 +8,7 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
   case environment(String)
   /// A file's content, without the newline at its end; an absolute path.
   case file(String)
-  /// What a command prints, without the newline at its end. Words, not a shell's language.
+  /// What a command prints, without the newline at its end. The command is split into words; no shell interprets it.
   case command(String)
 
   /// `netrc`, `env:NAME`, `file:PATH` or `exec:COMMAND`.
@@ -31,7 +31,7 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
       guard try !ShellWords.split(command).isEmpty else { throw WireError("exec: is followed by a command") }
       self = .command(command)
     } else {
-      throw WireError("a secret is named by netrc, env:NAME, file:PATH or exec:COMMAND")
+      throw WireError("a secret reference must be netrc, env:NAME, file:PATH or exec:COMMAND")
     }
   }
 

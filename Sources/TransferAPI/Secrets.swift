@@ -1,6 +1,6 @@
 import WireValues
 
-/// Tells which header fields and query items are secrets, by name. What they hold is stored and sent, never shown.
+/// Decides by name which header fields and query items are secrets. Their values are stored and sent, but never shown.
 public enum Secrets {
   /// Case does not matter.
   public static func isSecret(headerName name: String) -> Bool { SecretNames.isSecret(field: name) }

@@ -1,4 +1,4 @@
-/// Words of a command line: blanks part them, quotes and backslashes keep blanks. Nothing is expanded.
+/// Splits a command line into words at blanks. Quotes and backslashes keep blanks in a word. Nothing is expanded.
 public enum ShellWords {
   /// - Throws: `WireError` for a quote without its end.
   public static func split(_ text: String) throws(WireError) -> [String] {

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// The answer of `POST /v1/spool` and `PUT /v1/spool/{token}`.
+/// The response to `POST /v1/spool` and `PUT /v1/spool/{token}`.
 public struct Spool: Codable, Equatable, Sendable {
-  /// Names it, in `NewJob.spool` too.
+  /// Identifies the spooled file, also in `NewJob.spool`.
   public var token: String
-  /// Where the next piece begins.
+  /// The length of the file, which is the offset of the next piece.
   public var bytes: Int64
 
   public init(token: String, bytes: Int64) {

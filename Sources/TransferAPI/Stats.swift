@@ -10,7 +10,7 @@ public struct Stats: Codable, Equatable, Sendable {
   public var bytesPerSecond: Int64
   public var maxActive: Int
   public var maxPerOrigin: Int
-  /// The newest event's number; `since` for a stream that misses nothing from here on.
+  /// The newest event's number. A stream with this number as `since` misses no later event.
   public var lastEvent: Int64
 
   public init(

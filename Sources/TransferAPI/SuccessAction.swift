@@ -1,8 +1,8 @@
-/// What becomes of the file once the server has it and the job's row says so.
+/// The action on the file after the server has received it and the job's row records that.
 public enum SuccessAction: Equatable, Sendable, CustomStringConvertible {
   case keep
   case delete
-  /// Into this directory, under its own name or one that is free; an absolute path.
+  /// Move the file into this directory (an absolute path), under its own name or, if that is taken, under another one.
   case move(to: String)
 
   /// `keep`, `delete` or `move=DIR`.

@@ -1,6 +1,6 @@
 import WireValues
 
-/// A URL or a key with places for facts of the file: `https://host/in/{name}`, `{path}:{mtime}`. Pure.
+/// A URL or a key with fields for facts about the file: `https://host/in/{name}`, `{path}:{mtime}`. Pure.
 ///
 /// `{{` and `}}` are the braces themselves.
 public struct UploadTemplate: Equatable, Sendable {
@@ -28,7 +28,7 @@ public struct UploadTemplate: Equatable, Sendable {
   /// The template as it was written.
   public let text: String
 
-  /// - Throws: `WireError` for an unknown field or a brace that stands alone.
+  /// - Throws: `WireError` for an unknown field or an unpaired brace.
   public init(parsing text: String) throws(WireError) {
     self.text = text
     var literal = ""
@@ -40,7 +40,7 @@ public struct UploadTemplate: Equatable, Sendable {
         literal.append(character)
       case "{":
         guard let end = rest.firstIndex(of: "}") else {
-          throw WireError("a { has no } in \"\(text)\"; {{ is the brace")
+          throw WireError("a { has no } in \"\(text)\"; write {{ for a brace")
         }
         guard let field = Field(rawValue: String(rest[..<end])) else {
           let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
@@ -50,7 +50,7 @@ public struct UploadTemplate: Equatable, Sendable {
         literal = ""
         parts.append(.field(field))
         rest = rest[rest.index(after: end)...]
-      case "}": throw WireError("a } stands alone in \"\(text)\"; }} is the brace")
+      case "}": throw WireError("a } has no { in \"\(text)\"; write }} for a brace")
       default: literal.append(character)
       }
     }
@@ -62,7 +62,8 @@ public struct UploadTemplate: Equatable, Sendable {
   /// Whether the template has no field, so that every file gives the same text.
   public var isConstant: Bool { !parts.contains { if case .field = $0 { true } else { false } } }
 
-  /// A key: facts as they are, but for control characters, which no key may have, and `%`, which stands for them.
+  /// Fills in a key. Facts are unchanged, except that `%` and control characters, which a key must not have, are
+  /// percent-encoded.
   public func expanded(for file: UploadedFile) -> String {
     parts.map { part in
       switch part {
@@ -72,7 +73,7 @@ public struct UploadTemplate: Equatable, Sendable {
     }.joined()
   }
 
-  /// Two names never become the same.
+  /// Different texts stay different, because `%` is encoded too.
   private static func withoutControls(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: { isControl($0) || $0 == "%" }) else { return text }
     return text.unicodeScalars.map { scalar in
@@ -88,9 +89,9 @@ public struct UploadTemplate: Equatable, Sendable {
     scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
   }
 
-  /// What becomes of a slash at the URL's end.
+  /// What follows a slash at the URL's end.
   public enum Ending: Sendable {
-    /// It stays: the URL takes all files, as a form does.
+    /// Nothing is appended: one URL accepts all files, as for a form.
     case none
     /// The file's name is appended.
     case name
@@ -98,9 +99,9 @@ public struct UploadTemplate: Equatable, Sendable {
     case path
   }
 
-  /// A URL: facts percent-encoded, the slashes of paths kept, the first one left out.
+  /// Fills in a URL. Facts are percent-encoded. The slashes of a path are kept, except those at its beginning.
   ///
-  /// Where the URL ends with a slash, or has no path (`s3://bucket`, `https://host`), the file's name is appended.
+  /// If the URL ends with a slash, or has no path (`s3://bucket`, `https://host`), the file's name is appended.
   public func url(for file: UploadedFile, ending: Ending = .name) -> String {
     switch ending {
     case .none: filled(file)
@@ -108,7 +109,7 @@ public struct UploadTemplate: Equatable, Sendable {
     }
   }
 
-  /// The URL before a name is appended to it; `nil` where none is.
+  /// The URL to which a name is appended; `nil` if no name is appended.
   public func collection(for file: UploadedFile) -> String? {
     var url = filled(file)
     if Self.hasNoPath(url) { url.insert("/", at: Self.pathEnd(url)) }
@@ -140,7 +141,7 @@ public struct UploadTemplate: Equatable, Sendable {
 
   private static func isText(_ part: Part) -> Bool { if case .text = part { true } else { false } }
 
-  /// A bucket, or a server, and nothing of it.
+  /// Whether the URL names only a server or a bucket, without a path.
   private static func hasNoPath(_ url: String) -> Bool {
     let end = pathEnd(url)
     guard let start = url[..<end].firstRange(ofASCII: "://")?.upperBound, start < end else { return false }

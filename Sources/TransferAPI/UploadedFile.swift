@@ -1,6 +1,6 @@
 import WireValues
 
-/// What a template can say of a file.
+/// The facts about a file that a template can use.
 public struct UploadedFile: Equatable, Sendable {
   /// Absolute.
   public var path: String

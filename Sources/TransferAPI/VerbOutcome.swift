@@ -1,14 +1,15 @@
 import FoundationEssentials
 
-/// The answer to a verb on several jobs. With `ids` every id is named; with other selectors only counts are given.
+/// The result of a verb on several jobs. With `ids`, the jobs that could not be changed are listed; with other
+/// selectors only counts are given.
 public struct VerbOutcome: Codable, Equatable, Sendable {
-  /// How many jobs now are as asked.
+  /// The number of jobs that now have the requested state.
   public var changed: Int
   /// How many were selected but are in a state that does not allow it.
   public var skipped: Int
-  /// Of selected ids only: those that could not be changed, and why.
+  /// The ids that could not be changed, and why; only for a selection of ids.
   public var problems: [IDProblem]
-  /// Of `retry`: uploads that are sent again although the server may have them already; `nil` is none.
+  /// For `retry`: the number of uploads that are sent again although the server may have them already; `nil` for none.
   public var sentAgain: Int?
 
   public struct IDProblem: Codable, Equatable, Sendable {

@@ -1,4 +1,4 @@
-/// The release both programs belong to.
+/// The release of both programs.
 public enum Version {
   public static let current = "0.1.0"
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a watcher of many jobs needs to know of them: `event: sums` of the event stream. At most four times a second.
+/// The sums of many jobs for a watcher: `event: sums` of the event stream. At most four times a second.
 public struct WatchSums: Codable, Equatable, Sendable {
   public var counts: StateCounts
   /// The bytes of the jobs in the batch; `nil` for a watcher of all jobs.

@@ -14,7 +14,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
     utf8.lastIndex { characters.utf8.contains($0) }
   }
 
-  /// What stands before the first of these ASCII characters; the whole text if there is none.
+  /// The text before the first of these ASCII characters; the whole text if there is none.
   @inlinable public func prefix(upToASCII characters: String) -> SubSequence {
     self[..<(firstIndex(ofASCII: characters) ?? endIndex)]
   }
@@ -22,7 +22,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
   /// What follows an ASCII character at this position.
   @inlinable public func suffix(after index: Index) -> SubSequence { self[utf8.index(after: index)...] }
 
-  /// Where this ASCII text stands first.
+  /// The range of the first occurrence of this ASCII text.
   @inlinable public func firstRange(ofASCII text: String) -> Range<Index>? {
     var rest = utf8[...]
     while !rest.isEmpty {

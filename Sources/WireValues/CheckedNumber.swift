@@ -1,5 +1,5 @@
-/// The result of arithmetic on untrusted numbers (from a wire, a file, the database or a client), or no value if a result
-/// did not fit.
+/// The result of arithmetic on untrusted numbers (from a server, a file, the database or a client), or no value if a
+/// result did not fit.
 ///
 /// Swift's integer operators and conversions stop the program when a result does not fit. A server must not be able to
 /// cause that. Here a result that does not fit is `nil`, and it stays `nil` in every further operation:

@@ -1,4 +1,5 @@
-/// Which file it is, whatever its name: device, inode and time of birth. Inodes are used again, so the birth counts too.
+/// Identifies a file, whatever its name is: device, inode and time of birth. File systems reuse inodes, so the time of
+/// birth is compared too.
 public struct FileIdentity: Sendable, Hashable, Codable {
   /// The device (`st_dev`).
   public var device: UInt64
@@ -14,6 +15,6 @@ public struct FileIdentity: Sendable, Hashable, Codable {
     self.birth = birth
   }
 
-  /// The identity as a job's row holds it.
+  /// The identity as a job's row stores it.
   public var withoutBirth: FileIdentity { FileIdentity(device: device, inode: inode) }
 }

@@ -1,4 +1,4 @@
-/// Which version of a file it is: any change of the file changes one of these numbers.
+/// Identifies a version of a file: any change of the file changes one of these numbers.
 public struct SourceIdentity: Sendable, Hashable, Codable {
   /// The device (`st_dev`).
   public var device: UInt64

@@ -1,7 +1,8 @@
 /// The parts of an absolute URL that people and programs write: `scheme://[user[:password]@]host[:port]…` (RFC 3986 §3).
 ///
-/// The one check of a URL's syntax, for the program that sends it and for the one that uses it. libcurl, which opens the
-/// connection, reads the URL after this check; what two parsers could read differently is refused here.
+/// The only check of a URL's syntax: both the program that sends a URL and the program that uses it apply this check.
+/// libcurl, which opens the connection, reads the URL after this check; what two parsers could read differently is
+/// refused here.
 public struct URLText: Equatable, Sendable {
   /// What is wrong with a URL. The description completes "the URL …".
   public enum Problem: Error, Equatable, Sendable, CustomStringConvertible {

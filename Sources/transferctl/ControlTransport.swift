@@ -5,7 +5,7 @@ import TransferAPI
 protocol ControlTransport: Sendable {
   /// Sends one request and waits for its whole response.
   /// - Parameter path: path and query, percent-encoded.
-  /// - Throws: `ControlError.unreachable` when the daemon does not answer.
+  /// - Throws: `ControlError.unreachable` if the daemon does not respond.
   func send(
     _ method: String, _ path: String, body: Data?, contentType: String?
   ) async throws -> (status: Int, body: Data)

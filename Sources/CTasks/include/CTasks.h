@@ -3,7 +3,7 @@
 // convention. A job is opaque here.
 #pragma once
 
-/// Passes every job that has no executor of its own to `enqueue`, which may be called from any thread. It must be called
+/// Passes every job without a custom executor to `enqueue`, which may be called from any thread. It must be called
 /// once, before the first task is created.
 void tasks_install(void (*enqueue)(void *job));
 

@@ -107,7 +107,7 @@ public enum IPAddress: Hashable, Sendable {
     case 0xFEC0...0xFEFF: return .private  // site-local (RFC 3879)
     case 0xFF00...0xFFFF: return .multicast
     case 0x2002: return scope(ofV4: UInt32(truncatingIfNeeded: high >> 16))  // 6to4 (RFC 3056 §2)
-    // 64:ff9b:1::/48, the local-use prefix of NAT64 (RFC 8215), leads to wherever the network's translator leads.
+    // 64:ff9b:1::/48 is the local-use prefix of NAT64 (RFC 8215). Where it leads depends on the network's translator.
     case 0x0064 where high >> 16 == 0x0064_FF9B_0001: return .private
     case 0x2001 where (high >> 32) & 0xFFFF < 0x0200: return .reserved  // 2001::/23 (RFC 2928): Teredo and others
     case 0x2001 where (high >> 32) & 0xFFFF == 0x0DB8: return .reserved  // documentation (RFC 3849)

@@ -75,7 +75,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
       throw .invalidURL(Self.shown(text), reason: "it has no scheme")
     }
     guard let defaultPort = Self.schemes[scheme] else { throw .unsupportedScheme(scheme) }
-    // libcurl skips a third slash and takes the path's first segment for the host; other parsers see no host.
+    // libcurl skips a third slash and reads the path's first segment as the host; other parsers find no host.
     let isFile = scheme == "file"
     let host = isFile ? "" : Self.part(handle, CURLUPART_HOST) ?? ""
     guard isFile || Self.authority(in: text)?.first != "/" && !host.isEmpty else {
@@ -97,7 +97,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     guard !isFile || whole.utf8.starts(with: "file:///".utf8) && whole.utf8.count > "file:///".utf8.count else {
       throw .invalidURL(Self.shown(text), reason: "it names no file")
     }
-    // libcurl encodes no character of a host: a relative reference can bring a control character there.
+    // libcurl encodes no character of a host: a relative reference can put a control character there.
     try Self.check(whole)
     guard whole.utf8.elementsEqual(text.utf8) || Self.isReadUnchanged(whole) else {
       throw .invalidURL(Self.shown(text), reason: "its host can be read in two ways; write it without percent signs")
@@ -119,7 +119,7 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// libcurl decodes a percent-encoded host after it looked for an IPv4 address: `http://213074%33/` becomes
-  /// `http://2130743/`, which the next reader takes for 0.32.131.55.
+  /// `http://2130743/`, which the next parser reads as 0.32.131.55.
   private static func isReadUnchanged(_ url: String) -> Bool {
     guard let handle = curl_url() else { preconditionFailure("curl_url failed: out of memory") }
     defer { curl_url_cleanup(handle) }

@@ -50,7 +50,7 @@ extension TransferError {
   /// Whether parameters could not be encoded.
   public var isParameterEncodingError: Bool { if case .parameters = self { true } else { false } }
 
-  /// Alamofire tells encodings from encoders; this error does not.
+  /// Alamofire distinguishes encodings and encoders; this error does not.
   public var isParameterEncoderError: Bool { isParameterEncodingError }
 
   /// Whether a form could not be encoded.

@@ -21,9 +21,9 @@ extension TransferError.BodyFailure: CustomStringConvertible {
       "the server answered \(status)\(StatusText.phrase(status)) when only \(sent) bytes"
         + (total.map { " of \($0)" } ?? "") + " were sent: what it keeps is unknown"
     case .notReplayable:
-      "cannot send the body again: it is a stream that was not kept; let it be spooled to survive a retry"
+      "cannot send the body again: it is a stream that was not stored; use StreamReplay.spooled to allow retries"
     case .streamFailed(let reason): "cannot send the stream: it failed: \(reason)"
-    case .starved: "cannot send the stream: it brought nothing within the stall timeout"
+    case .starved: "cannot send the stream: it produced nothing within the stall timeout"
     case .alreadyRead: "cannot read the response a second time: its stream already has a reader"
     }
   }

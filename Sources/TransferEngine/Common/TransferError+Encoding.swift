@@ -57,7 +57,7 @@ extension TransferError.MultipartFailure: CustomStringConvertible {
     case .bodyPartFileNotReachable(let path, let reason): "cannot add \(path) to the form: \(reason)"
     case .bodyPartFileIsDirectory(let path): "cannot add \(path) to the form: it is not a regular file"
     case .bodyPartInputStreamLengthMismatch(let expected, let actual):
-      "a stream brought \(actual) bytes for the form, or more; \(expected) were announced"
+      "a stream produced \(actual) bytes for the form, or more; \(expected) were announced"
     case .inputStreamReadFailed(let reason): "cannot read the stream for the form: \(reason)"
     case .outputStreamFileAlreadyExists(let path): "cannot write the form to \(path): it exists"
     case .invalidBoundary(let boundary):

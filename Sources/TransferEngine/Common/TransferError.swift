@@ -1,7 +1,7 @@
 import Glibc
 
 /// Every failure of a request. libcurl's codes and `errno` are translated into cases; errors of hooks are wrapped.
-/// `isTransient` tells whether a retry may succeed; `description` is for people.
+/// `isTransient` is whether a retry may succeed; `description` is for people.
 public enum TransferError: Error, Sendable {
   /// The text is not a usable URL, with the reason. The text is shown without userinfo and query.
   case invalidURL(String, reason: String)
@@ -223,7 +223,7 @@ extension TransferError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .invalidURL(let url, let reason): "cannot use the URL \"\(url)\": \(reason)"
-    case .unsupportedScheme("file"): "file: URLs are not read, unless the session allows it (allowsFileURLs)"
+    case .unsupportedScheme("file"): "file: URLs are not allowed; allowsFileURLs in the configuration allows them"
     case .unsupportedScheme(let scheme):
       "the scheme \"\(scheme)\" is not supported; use http, https, ftp, ftps, ftpes, sftp or scp"
     case .cancelled: "cancelled"

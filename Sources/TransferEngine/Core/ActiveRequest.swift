@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Any request of a session, as `withAllRequests` shows it.
+/// A request of any kind, as `withAllRequests` passes it to its closure.
 public final class ActiveRequest: Request {
   public let control: RequestControl
 

@@ -1,4 +1,4 @@
-/// What a handle can do with its core, for any type of outcome.
+/// A request's core without the type of its outcome: the operations that every request handle needs.
 protocol AnyRequestCore: AnyObject, Sendable {
   var record: RequestRecord { get }
   var requestState: RequestState { get }

@@ -1,4 +1,4 @@
-/// What a session can do with requests that share their work.
+/// A group of requests that share their work, without the type of the requests: the operations that a session needs.
 protocol AnyRequestGroup: AnyObject, Sendable {
   /// Cancels all requests that have not ended.
   func cancelAll()

@@ -1,7 +1,7 @@
 /// A request as a series of attempts: attempt → decide → wait → attempt.
 ///
-/// What an attempt does, and what its failure leaves, differs from kind to kind. What retriers are told, how retries are
-/// counted and when a request ends is here, once for all kinds.
+/// Each kind of request defines what an attempt does and what a failed attempt leaves behind. This protocol contains
+/// what all kinds share: what retriers receive, how retries are counted, and when a request ends.
 protocol AttemptPipeline {
   associatedtype Output: RequestOutput
   /// What an attempt leaves for the next one and for the outcome.
@@ -9,7 +9,7 @@ protocol AttemptPipeline {
 
   var session: Session { get }
   var core: RequestCore<Output> { get }
-  /// Asked before the session's.
+  /// The request's own interceptor, which is asked before the session's.
   var interceptor: (any RequestInterceptor)? { get }
 
   /// Makes one attempt, from the description of the request to the end of its outcome.

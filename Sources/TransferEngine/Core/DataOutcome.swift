@@ -5,7 +5,7 @@ import HTTPTypes
 struct DataOutcome: RequestOutput {
   typealias Validation = @Sendable (TransferRequest, ResponseHead, Data?) -> ValidationResult
 
-  /// The last request, as it was sent; if adapting failed, as it was described. `nil` where it could not be described.
+  /// The last request, as it was sent; if adapting failed, as it was described. `nil` if it could not be described.
   var request: TransferRequest?
   var head: ResponseHead?
   /// The body; `nil` where there is no response or the body is empty.

@@ -69,7 +69,8 @@ struct DataPipeline: AttemptPipeline, Sendable {
     if let failure, !isRefusal(head, receiver) {
       outcome.head = head
       outcome.data = receiver.data.isEmpty ? nil : receiver.data
-      // A success that was sent before the body had been read is an early one, also when the connection broke afterwards.
+      // A success status that the server sent before it read the whole body is an error, even if the connection broke
+      // afterwards.
       try checkSent(head, receiver)
       throw upload?.explained(failure) ?? failure
     }

@@ -25,8 +25,8 @@ public final class DataStreamRequest: Request {
 
   public var control: RequestControl { RequestControl(core: core) }
 
-  /// Why the request failed; `nil` while it runs and after a success. The error of a handler that threw counts even if the
-  /// body had arrived before.
+  /// Why the request failed; `nil` while it runs and after a success. If a handler threw, this is its error, even if
+  /// the whole body had arrived before.
   public var error: TransferError? { core.output.flatMap { $0.error ?? core.cancellationCause } }
 
   /// Starts the request and waits for the response's head, after redirects and validation. The request is not retried after

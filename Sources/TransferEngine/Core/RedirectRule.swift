@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// Which redirects may be followed, and what of a request follows them. Pure.
+/// Which redirects may be followed, and which parts of a request are sent to the new URL. Pure.
 enum RedirectRule {
   /// Redirects that are followed for one request; curl's default is 50, browsers' 20.
   static let maximumRedirects = 20
 
-  /// Fields that tell nothing about the user and may be sent to another origin. All others are removed: libcurl would
+  /// Fields that reveal nothing about the user and may be sent to another origin. All others are removed: libcurl would
   /// send cookies and custom fields.
   static let harmless: Set<HTTPField.Name> = [
     .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
   ]
 
-  /// Fields that describe the body: they are sent wherever the body is.
+  /// Fields that describe the body: they are sent together with the body.
   private static let aboutBody: Set<HTTPField.Name> = [
     .contentType, .contentEncoding, .contentLanguage, .contentDisposition,
   ]

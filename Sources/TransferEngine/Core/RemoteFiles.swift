@@ -1,7 +1,7 @@
 import WireValues
 
-/// File operations on an FTP, SFTP or SCP server, one transfer in each call. Uploads by these protocols are built of
-/// them. Without hooks, retries and ledger.
+/// File operations on an FTP, SFTP or SCP server, one transfer in each call. Uploads by these protocols use these
+/// operations, which have no hooks, no retries and no ledger.
 struct RemoteFiles: Sendable {
   let session: Session
   /// Its URL names the server; credentials, time limits, rate and SSH settings are used for every call.

@@ -18,7 +18,7 @@ public enum RequestEvent: Sendable {
   case redirect(from: RequestURL, to: RequestURL)
   /// The session's first request to a host whose identity is not verified (`DisabledTrustEvaluator`).
   case skipServerTrust(host: String)
-  /// The head of a response is complete, that of a redirect too. The body follows.
+  /// The head of a response, also of a redirect, is complete. The body follows.
   case receiveHead(ResponseHead)
   /// The stored bytes could not be resumed in this way; the next strategy is tried.
   case refuseToResume(reason: String)

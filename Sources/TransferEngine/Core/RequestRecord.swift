@@ -86,7 +86,7 @@ final class RequestRecord: Sendable {
 
   // MARK: Observers
 
-  /// - Parameter once: only the next request is wanted, or the last one where there is one.
+  /// - Parameter once: the observer receives one request only: the last one if there is one, otherwise the next one.
   func observeRequests(_ observer: ValueObserver<TransferRequest>, once: Bool = false) {
     let (last, isEnded) = state.withLock { state in
       if once {

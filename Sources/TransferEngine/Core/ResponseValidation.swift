@@ -19,7 +19,7 @@ enum ResponseValidation {
     return .failure(TransferError.response(.unacceptableStatus(head.status, retryAfter: retryAfter)))
   }
 
-  /// A response without a Content-Type is accepted by `*/*` only.
+  /// Only `*/*` accepts a response without a Content-Type.
   static func contentType(_ acceptable: [String], _ head: ResponseHead) -> ValidationResult {
     // The common case: no header has to be parsed.
     if acceptable.contains("*/*") { return .success }

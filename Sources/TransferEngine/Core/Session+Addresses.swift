@@ -1,7 +1,7 @@
 extension Session {
   /// The addresses that this request may connect to.
   func addressRule(of request: TransferRequest) -> AddressRule {
-    // A Unix socket has no address, and stands for whatever host the URL names.
+    // A Unix socket has no IP address, and it is used for every host that a URL names.
     guard configuration.unixSocketPath == nil else { return .any }
     let isPublicOnly =
       request.requiresPublicAddress

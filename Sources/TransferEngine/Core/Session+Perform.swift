@@ -43,7 +43,7 @@ extension Session {
     }
   }
 
-  /// The answer of the first retrier that does not return `.doNotRetry`; `nil` if all do.
+  /// The decision of the first retrier that does not return `.doNotRetry`; `nil` if all return it.
   private func retryDelay(
     _ failure: FailedAttempt, _ interceptor: (any RequestInterceptor)?
   ) async -> Result<Duration, TransferError>? {

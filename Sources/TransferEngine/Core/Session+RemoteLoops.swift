@@ -1,8 +1,8 @@
 import Synchronization
 
 extension Session {
-  /// Who performs a transfer of this URL.
-  /// - Throws: `.unsupportedScheme` for a `file:` URL where the session does not allow them.
+  /// The object that performs a transfer of this URL.
+  /// - Throws: `.unsupportedScheme` for a `file:` URL if the session does not allow such URLs.
   func performer(for url: RequestURL) throws(TransferError) -> any TransferPerformer {
     if url.isHTTP { return loop }
     if url.scheme == "file" {

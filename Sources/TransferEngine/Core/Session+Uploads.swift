@@ -64,7 +64,7 @@ extension Session {
 
   private static func file(_ url: URL) -> UploadSource {
     UploadSource {
-      guard url.isFileURL else { throw TransferError.invalidURL(url.absoluteString, reason: "it is no file's") }
+      guard url.isFileURL else { throw TransferError.invalidURL(url.absoluteString, reason: "it is not a file URL") }
       return .file(path: url.path)
     }
   }

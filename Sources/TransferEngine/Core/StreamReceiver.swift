@@ -37,7 +37,7 @@ final class StreamReceiver: TransferReceiver, @unchecked Sendable {
     return .takeBody
   }
 
-  /// The loop learns of `cancel()` a little later; what arrives until then is not delivered.
+  /// A short time passes until `cancel()` reaches the loop; bytes that arrive in this time are not delivered.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     guard !isCancelled() else { throw .cancelled }
     let verdict = channel.take(bytes)

@@ -1,7 +1,9 @@
+/// A receiver's decision about the bytes of a body that were delivered to it.
 enum BodyVerdict: Sendable {
+  /// The receiver has taken all of the bytes.
   case taken
-  /// Nothing was taken; pause the transfer until `TransferLoop.unpause`.
+  /// The receiver has taken none of the bytes. Pause the transfer until `TransferLoop.unpause` and deliver them again.
   case pause
-  /// No more is wanted: end now, without an error.
+  /// The receiver needs no more bytes. End the transfer now, without an error.
   case stop
 }

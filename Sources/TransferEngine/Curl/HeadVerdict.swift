@@ -1,8 +1,9 @@
+/// A receiver's decision about the body of a response, made when the head (or the facts of a file) has arrived.
 enum HeadVerdict: Sendable {
-  /// The body is wanted.
+  /// Deliver the body to the receiver.
   case takeBody
-  /// The body is not wanted: it is read and dropped if it is short, so that the connection can be reused.
+  /// Do not deliver the body. A short body is read to its end and discarded, so that the connection can be reused.
   case dropBody
-  /// No more is wanted: end now, without an error.
+  /// End the transfer now, without an error.
   case stop
 }

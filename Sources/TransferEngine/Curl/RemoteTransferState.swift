@@ -28,7 +28,7 @@ final class RemoteTransferState {
     return RemoteErrors.printable(String(cString: message))
   }
 
-  /// A limit above libcurl's own, for waits inside libcurl that do not end.
+  /// A limit that is longer than libcurl's own. It ends waits inside libcurl that would never end.
   func silenceLimit(_ request: WireRequest) -> Duration? {
     request.stallTimeout.map { $0 * 2 + request.connectTimeout }
   }

@@ -22,8 +22,8 @@ extension Transfer {
 ///
 /// They are looked up in the process at run time, because libcurl loads OpenSSL: the engine needs neither its headers
 /// nor a dependency. If libcurl uses another TLS library, or the OpenSSL that is found is not libcurl's, the session
-/// stays unknown. libcurl's verbose output would tell too, but only for new connections and at a cost for every
-/// transfer.
+/// stays unknown. libcurl's verbose output also contains these facts, but only for new connections and at a cost for
+/// every transfer.
 private struct OpenSSL: Sendable {
   private typealias Text = @convention(c) (UnsafeRawPointer?) -> UnsafePointer<CChar>?
   private typealias Pointer = @convention(c) (UnsafeRawPointer?) -> UnsafeRawPointer?

@@ -64,7 +64,7 @@ extension WireRequest {
     return .redirect(.refused(to: host, reason: "\(place), and only public ones are followed"))
   }
 
-  /// A proxy connects to the host and does not tell to which address. So the addresses of the host's name are checked
+  /// A proxy connects to the host and does not report to which address. So the addresses of the host's name are checked
   /// here before the proxy is used, and one address that is not public is enough to refuse. A name that only the proxy
   /// can resolve is left to the proxy's own rules.
   func refusalBeforeProxy() async -> TransferError? {

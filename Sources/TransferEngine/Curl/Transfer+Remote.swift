@@ -13,7 +13,7 @@ extension Transfer {
     self.remote = remote
     handle.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(remote.message))
     handle.set(CURLOPT_FILETIME, true)
-    handle.set(CURLOPT_HTTPPROXYTUNNEL, true)  // a proxy that spoke FTP for us would answer in HTTP
+    handle.set(CURLOPT_HTTPPROXYTUNNEL, true)  // an HTTP proxy that fetches FTP URLs responds in HTTP
     handle.set(CURLOPT_NOPROGRESS, false)
     handle.set(CURLOPT_XFERINFODATA, context)
     handle.setProgress(CurlCallbacks.progress)
@@ -27,7 +27,7 @@ extension Transfer {
   }
 
   private func configureFTP(_ options: RemoteOptions) {
-    handle.set(CURLOPT_FTP_SKIP_PASV_IP, true)  // PASV's address is the server's idea of where we should connect to
+    handle.set(CURLOPT_FTP_SKIP_PASV_IP, true)  // do not trust the address in the PASV reply
     handle.set(CURLOPT_FTP_USE_EPSV, true)
     // TLS 1.3 servers send tickets after the handshake. libcurl 7.88 does not read them from a connection to which it
     // only writes: closing it resets the connection, and the end of an upload is lost. Set for downloads too, because
@@ -120,8 +120,8 @@ extension Transfer {
 
   private func resume(from offset: Int64, _ options: RemoteOptions) {
     handle.set(CURLOPT_RESUME_FROM_LARGE, offset: offset)
-    // If nothing is left to transfer, libcurl drops the data connection, and the server's reply to that would be taken
-    // for the reply to the next command.
+    // If nothing is left to transfer, libcurl drops the data connection, and the server's reply to that would be read
+    // as the reply to the next command.
     if options.isFTP { handle.set(CURLOPT_FORBID_REUSE, true) }
   }
 

@@ -61,7 +61,7 @@ final class Transfer {
   func configure() throws(TransferError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
     handle.set(CURLOPT_URL, request.url)
-    handle.set(CURLOPT_NOSIGNAL, true)  // signals and threads do not mix
+    handle.set(CURLOPT_NOSIGNAL, true)  // libcurl must not use signals in a program with threads
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
     handle.set(CURLOPT_FOLLOWLOCATION, false)  // redirects are ours: each hop is a new transfer
     handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
@@ -220,8 +220,8 @@ final class Transfer {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
-    // libcurl takes every line that begins with CR for the end of the head, whatever follows in it. Then no verdict
-    // about the body exists.
+    // libcurl treats every line that begins with CR as the end of the head, whatever else the line contains. Then no
+    // verdict about the body exists.
     guard remote != nil || parser.isDone else {
       failure = .response(.malformed("a body began before the head had ended"))
       return -1

@@ -1,4 +1,4 @@
-/// Who gets a transfer's outcome, once, on the loop's thread.
+/// The recipient of a transfer's outcome. It gets the outcome once, on the loop's thread.
 enum TransferCompletion {
   /// A task that waits for this transfer alone.
   case resume(CheckedContinuation<TransferOutcome, Never>)

@@ -1,4 +1,5 @@
-/// Receives what a transfer brings. The calls come on the transfer loop's thread and must not block for long.
+/// Receives the heads, facts and body bytes of one transfer. It is called on the transfer loop's thread and must not
+/// block for long.
 protocol TransferReceiver: AnyObject, Sendable {
   /// The head of an interim (1xx) response, `100 Continue` included.
   func receive(interim head: ResponseHead)

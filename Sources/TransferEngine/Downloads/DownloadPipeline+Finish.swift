@@ -3,7 +3,7 @@ import HTTPTypes
 import WireValues
 
 /// The steps from the last byte to the file's name. Each is durable before the next begins, so that the state on disk
-/// tells where a crash happened.
+/// shows where a crash happened.
 extension DownloadPipeline {
   func finish(_ context: inout AttemptContext) async throws(TransferError) -> String {
     guard let part = context.part else { throw .connection(.broken("no response")) }
@@ -104,7 +104,7 @@ extension DownloadPipeline {
   }
 
   /// Asks the server for the file's length. The body ended with the connection, which looks the same as a broken
-  /// connection. If the server does not tell the length, the file stays unverified.
+  /// connection. If the server does not report the length, the file stays unverified.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
     var request = plan.request
     request.method = .head

@@ -265,8 +265,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       case .body:
         if context.isShort { throw .response(.truncated(received: context.onDisk, expected: context.total)) }
         guard let total = context.total, context.onDisk < total else { return }
-        // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each request brings some
-        // bytes.
+        // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each response has at
+        // least one byte.
         guard strategies.question.isRanged, context.onDisk > onDiskBefore else {
           throw .response(.truncated(received: context.onDisk, expected: total))
         }

@@ -77,7 +77,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   /// - Parameters:
   ///   - part: the part file that the question refers to.
-  ///   - check: the user's validations of a head that brings the file.
+  ///   - check: the user's validations of the head that precedes the file's bytes.
   ///   - signal: asks for a checkpoint; `true` if the transfer waits for it.
   ///   - progressed: bytes in the file, and the total if known; called on the loop's thread.
   init(

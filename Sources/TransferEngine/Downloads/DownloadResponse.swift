@@ -48,7 +48,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   /// The finished file.
   public var fileURL: URL? { filePath.map { URL(fileURLWithPath: $0) } }
 
-  /// The value; `nil` where the download or its serializer failed.
+  /// The value; `nil` if the download or its serializer failed.
   public var value: Success? { try? result.get() }
 
   /// Why there is no value; `nil` after a success.

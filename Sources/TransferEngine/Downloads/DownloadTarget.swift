@@ -23,7 +23,7 @@ struct DownloadTarget: Sendable {
     _ choice: (destinationURL: URL, options: DownloadOptions), _ rules: PathRules
   ) throws(TransferError) {
     guard choice.destinationURL.isFileURL else {
-      throw .file(.invalidName(choice.destinationURL.scheme ?? "", reason: "it is no file URL"))
+      throw .file(.invalidName(choice.destinationURL.scheme ?? "", reason: "it is not a file URL"))
     }
     let destination = try DownloadDestination(path: choice.destinationURL.path)
     var parents: [Directory] = []

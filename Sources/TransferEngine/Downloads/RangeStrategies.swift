@@ -3,7 +3,7 @@ import HTTPTypes
 /// The ways to request the rest of a file, the best first, each once. Pure.
 ///
 /// Strong ETag with If-Range → strong date with If-Range → plain Range whose first bytes are fetched again and compared
-/// → the whole file. Real servers answer 200 to one form and honour another.
+/// → the whole file. Some servers respond 200 to one form and honour another.
 struct RangeStrategies: Equatable, Sendable {
   /// Bytes on disk that are fetched again if no validator proves that they belong to the server's version.
   static let overlapBytes: Int64 = 64 * 1024

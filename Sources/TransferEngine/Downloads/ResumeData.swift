@@ -9,7 +9,7 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var version = 1
   /// Shown to people. Without userinfo and query, which may contain secrets.
   public var url: String
-  /// They tell whether the server's file has changed.
+  /// The values that show whether the server's file has changed.
   public var validators: Validators
   /// The file's length in bytes; `nil` if the server did not announce it.
   public var totalBytes: Int64?

@@ -1,8 +1,8 @@
 import HTTPTypes
 import WireValues
 
-/// What a response means for the bytes on disk. Pure: status and fields in, one decision out (RFC 9110 §13.1.5, §14,
-/// §15.3.7, §15.5.17).
+/// The decision how a response is combined with the bytes on disk. Pure: status and fields in, one decision out (RFC
+/// 9110 §13.1.5, §14, §15.3.7, §15.5.17).
 enum ResumeDecision: Equatable, Sendable {
   /// Append the body, after `overlap` bytes that must equal those on disk.
   case append(overlap: Int64, total: Int64?)
@@ -35,7 +35,7 @@ enum ResumeDecision: Equatable, Sendable {
     switch head.status {
     case 200, 203:
       self = Self.whole(head, length, question, stored, theirs)
-    // Stored bytes are not given up for a success that does not answer a Range, such as 202 or 204.
+    // Stored bytes are not replaced after a success status that does not respond to a Range, such as 202 or 204.
     case 201...205 where !question.isRanged, 207...299 where !question.isRanged:
       self = Self.whole(head, length, question, stored, theirs)
     case 206 where question.isRanged:
@@ -88,7 +88,7 @@ enum ResumeDecision: Equatable, Sendable {
     if let limit = total ?? storedTotal, last >= limit {
       return .nextStrategy(reason: "the server sent a part beyond the file's end")
     }
-    // Nothing after the overlap, and not the end of the file: the same request would bring the same bytes again.
+    // Nothing after the overlap, and not the end of the file: the same request would return the same bytes again.
     guard let length = (CheckedNumber(last) - first + 1).value, let end = (CheckedNumber(last) + 1).value else {
       return .nextStrategy(reason: "the server sent a part beyond the largest file")
     }

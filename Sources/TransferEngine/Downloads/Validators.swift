@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// The facts that tell one version of a file from another (RFC 9110 §8.8).
+/// The facts that distinguish the versions of a file (RFC 9110 §8.8).
 public struct Validators: Sendable, Equatable, Codable {
   /// As the server sent it, including quotes and `W/`.
   public var etag: String?

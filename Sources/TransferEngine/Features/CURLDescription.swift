@@ -78,8 +78,8 @@ extension TransferRequest {
 }
 
 extension Request {
-  /// The last request as a `curl` command; see `TransferRequest.cURLDescription`. Before the first attempt it is a sentence
-  /// that says so; `cURLDescription(calling:)` waits for the request.
+  /// The last request as a `curl` command; see `TransferRequest.cURLDescription`. Before the first attempt, a sentence
+  /// that says that no request was sent; `cURLDescription(calling:)` waits for the request.
   public func cURLDescription(showingSecrets: Bool = false) -> String {
     guard let request else { return "no request was sent yet" }
     return request.cURLDescription(in: control.core.session, showingSecrets: showingSecrets)

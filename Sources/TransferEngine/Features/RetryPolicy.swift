@@ -31,9 +31,9 @@ public struct RetryPolicy: RequestInterceptor {
   /// 520–524.
   public static let defaultRetryableHTTPStatusCodes: Set<Int> = TransientStatus.all
 
-  /// Failures that may be gone on the next attempt.
+  /// Failures that may not occur again on the next attempt.
   public static let defaultRetryableErrorCodes: Set<TransferError.Code> = [
-    .nameNotResolved,  // a name server may be out of reach for a while, and says the same of names that do not exist
+    .nameNotResolved,  // a name server that is out of reach looks the same as a name that does not exist
     .refused,
     .tlsInterrupted,
     .proxy,
@@ -41,9 +41,9 @@ public struct RetryPolicy: RequestInterceptor {
     .stalled,
     .connectionLost,
     .truncated,
-    .unrequestedPartialContent,  // a broken cache, which the next try goes past
-    .undecodable,  // bytes were spoiled on the way
-    .diskFull,  // people free space
+    .unrequestedPartialContent,  // a broken cache; the next attempt bypasses it
+    .undecodable,  // the bytes may have been damaged in transit
+    .diskFull,  // space may become free
     .fileIO,
     .streamStarved,
     .sourceUnsettled,  // the file may stop changing
@@ -55,15 +55,16 @@ public struct RetryPolicy: RequestInterceptor {
     // .invalidURL, .unsupportedScheme, .invalidResumeData: the same text will be read the same way
     // .cancelled: the user requested it
     // .serverTrust, .tlsRefused: a wrong certificate or pin; automatic retries would teach users to ignore it
-    // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the server means it
-    // .redirect: loops and refused targets stay
-    // .verification: the whole file came, and is another one
+    // .unacceptableContentType, .invalidContentLength, .headTooLarge, .bodyTooLarge, .malformed: the response would not
+    // change
+    // .redirect: loops and refused targets do not change
+    // .verification: the whole file arrived, and it is not the expected one
     // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
-    // .answeredEarly: what the server keeps is unknown
+    // .answeredEarly: it is unknown what the server stored
     // .notReplayable, .streamFailed, .alreadyRead: the bytes are gone
     // .hook: an adapter's, a retrier's or a validation's own failure is a decision
     // .parameters, .multipart, .serialization: the same values will be treated the same way
-    // .transport: not known to be worth it
+    // .transport: a retry is not known to help
   ]
 
   /// A policy with these limits; the defaults are Alamofire's for the parameters that it has. Durations are limits, not

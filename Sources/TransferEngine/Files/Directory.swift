@@ -92,7 +92,7 @@ package final class Directory: Sendable {
       let prefix = base + names[..<count].joined(separator: "/")
       let descriptor = PathRules.openDirectory(prefix, O_RDONLY, isRestricted: !rules.isEmpty)
       if descriptor >= 0 { return (try Directory(path: prefix, descriptor: descriptor), names[count...]) }
-      // A file in the place of a directory is a permanent failure.
+      // A file where a directory is expected is a permanent failure.
       if errno == ENOTDIR { throw failure(path, ENOTDIR) }
       guard errno == ENOENT else {
         throw .file(.system("cannot create the directory \(path)", errno: errno))
@@ -141,7 +141,7 @@ package final class Directory: Sendable {
 
   func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
-  /// Bytes that this user can still write here; `nil` if the file system does not tell.
+  /// Bytes that this user can still write here; `nil` if the file system does not report it.
   var freeBytes: Int64? {
     var status = statvfs()
     guard fstatvfs(descriptor, &status) == 0, status.f_blocks > 0 else { return nil }

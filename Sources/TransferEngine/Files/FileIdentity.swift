@@ -1,4 +1,4 @@
 public import WireValues
 
-/// Which file it is, whatever its name: device, inode and time of birth.
+/// Identifies a file, whatever its name is: device, inode and time of birth.
 public typealias FileIdentity = WireValues.FileIdentity

@@ -30,7 +30,7 @@ enum FileSync {
     switch FileSystemSync.perform(in: directory) {
     case .synced:
       return files.map { file in Result { () throws(TransferError) in try file.part.checkData() } }
-    // The kernel does not tell which file it was (syncfs(2)).
+    // The kernel does not report which file it was (syncfs(2)).
     case .failed(let code): return files.map { .failure($0.part.loseData(code)) }
     case .late: return files.map { each($0.part) }
     }

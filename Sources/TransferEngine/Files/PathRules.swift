@@ -32,8 +32,8 @@ public struct PathRules: Sendable, Equatable {
   public var roots: [String]?
   /// Why a path outside `roots` is refused; it completes "cannot use PATH: …".
   public var outsideReason: String
-  /// A file with several hard links can be read only if it belongs to this user: a hard link could bring a file from
-  /// elsewhere below `roots`. `nil`: hard links do not matter.
+  /// A file with several hard links can be read only if it belongs to this user: a hard link below `roots` could refer
+  /// to a file from elsewhere. `nil`: hard links do not matter.
   public var linkOwner: UInt32?
 
   /// No rules: every path may be used.
@@ -81,7 +81,7 @@ public struct PathRules: Sendable, Equatable {
   }
 
   /// Checks the deepest existing directory on a path that does not exist or cannot be reached. If there are roots, a
-  /// link that leads nowhere is refused: the result would tell whether something outside the roots exists.
+  /// link that leads nowhere is refused: the result would reveal whether something outside the roots exists.
   func checkNearest(_ path: String) throws(TransferError) {
     guard !isEmpty else { return }
     let names = path.componentsOfPath.map(String.init)

@@ -1,7 +1,7 @@
 import Glibc
 public import WireValues
 
-/// Which version of a file it is: any change of the file changes it.
+/// Identifies a version of a file: any change of the file changes it.
 public typealias SourceIdentity = WireValues.SourceIdentity
 
 extension SourceIdentity {

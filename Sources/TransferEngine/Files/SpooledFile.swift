@@ -43,7 +43,7 @@ final class SpooledFile: Sendable {
       }
       return 0
     }
-    guard code == 0 else { throw .file(.system("cannot keep the stream that is sent", errno: code)) }
+    guard code == 0 else { throw .file(.system("cannot store the stream that is sent", errno: code)) }
   }
 
   /// The directory for large temporary files: TMPDIR, or else /var/tmp, which unlike /tmp is not in memory

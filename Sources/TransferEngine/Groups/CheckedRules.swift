@@ -1,5 +1,5 @@
-/// Checks the rules of files that get their names in one directory: the directory once for consecutive files with the same
-/// rules, each name by itself.
+/// Checks the path rules of files that are renamed in one directory. The directory is checked once for consecutive
+/// files with the same rules, and each name separately.
 struct CheckedRules {
   private var checked: PathRules?
 

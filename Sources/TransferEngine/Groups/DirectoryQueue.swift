@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The requests of a group that wait for the same work, by directory. The work is done by one task at a time in a directory; the
-/// requests that come meanwhile are its next ones. A directory that does not respond delays only its own requests.
+/// The requests of a group that wait for the same work, by directory. One task at a time does the work in a directory.
+/// It then handles the requests that arrived meanwhile. A directory that does not respond delays only its own requests.
 final class DirectoryQueue<Key: Hashable & Sendable, Member: Sendable>: Sendable {
   /// The requests that wait, for each directory in which work is done.
   private let waiting = Mutex<[Key: [Member]]>([:])

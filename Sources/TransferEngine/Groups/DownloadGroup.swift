@@ -25,7 +25,7 @@ public final class DownloadGroup: AsyncSequence, Sendable {
 
   /// The journal did not allow the rename: another owner has the download now. The part file stays.
   public struct LostClaim: Error, Equatable, CustomStringConvertible {
-    /// The error of a download whose journal said no.
+    /// The error of a download whose rename the journal refused.
     public init() {}
     /// For messages.
     public var description: String { "another owner has the download now" }

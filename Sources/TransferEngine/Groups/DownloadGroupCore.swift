@@ -2,8 +2,8 @@ import Synchronization
 
 /// The state of a group of downloads, and its caller's side.
 ///
-/// A download goes through four places: prepared on a blocking thread → transferred on the loop's thread → landed (written,
-/// synced, recorded, renamed) → delivered to the sequence. Each hands on arrays.
+/// A download passes through four stages: prepared on a blocking thread → transferred on the loop's thread → landed
+/// (written, synced, recorded, renamed) → delivered to the sequence. Each stage passes arrays to the next one.
 final class DownloadGroupCore: AnyRequestGroup {
   let session: Session
   let journal: (any DownloadGroupJournal)?
@@ -80,7 +80,7 @@ final class DownloadGroupCore: AnyRequestGroup {
 
   // MARK: Outcomes
 
-  /// Each outcome is the last thing that happens to its download.
+  /// Delivers outcomes. Nothing else happens to a download after its outcome.
   func deliver(_ ended: [DownloadGroup.Outcome]) {
     state.withLock { state in
       for outcome in ended { state.members[outcome.tag] = nil }
@@ -88,7 +88,7 @@ final class DownloadGroupCore: AnyRequestGroup {
     outcomes.deliver(ended) { session.active.remove(self) }
   }
 
-  /// Tells the journal that the bytes have arrived.
+  /// Reports to the journal that the bytes have arrived.
   func reportArrival(_ tags: [Int]) {
     guard let journal else { return }
     arrivals.add(tags) { await journal.didFinishTransfer($0) }

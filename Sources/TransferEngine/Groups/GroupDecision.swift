@@ -1,11 +1,11 @@
-/// Whether a response stays in its group. Pure. What leaves is decided by `DownloadReceiver`.
+/// Whether a response stays in its group. Pure. `DownloadReceiver` decides about responses that leave the group.
 enum GroupDecision: Equatable, Sendable {
   /// A whole file of this length.
   case keep(length: Int64)
   case leave
 
   /// - Parameters:
-  ///   - acceptable: the user's statuses; `nil`: all that bring a file.
+  ///   - acceptable: the user's statuses; `nil`: all statuses of responses that contain a file.
   ///   - limit: the longest body that stays.
   init(head: ResponseHead, acceptable: Set<Int>?, limit: Int64) {
     self = .leave

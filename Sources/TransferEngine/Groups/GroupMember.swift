@@ -37,7 +37,7 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
   private(set) var body: [UInt8] = []
   private(set) var length: Int64 = 0
   private(set) var metrics: TransferMetrics?
-  /// Gets everything else of a transfer that has left the group.
+  /// Receives the rest of a transfer that has left the group.
   private var adopted: AdoptedTransfer?
 
   private struct Life {

@@ -39,7 +39,7 @@ final class GroupTransfers: @unchecked Sendable {
   func mayBegin() -> Bool {
     guard unnamedFiles.load(ordering: .acquiring) >= limits.unnamedFiles else { return true }
     isStalled.store(true, ordering: .sequentiallyConsistent)
-    // The last files may have got their names before the mark was there.
+    // The last files may have got their names before `isStalled` was set.
     return unnamedFiles.load(ordering: .sequentiallyConsistent) < limits.unnamedFiles
   }
 

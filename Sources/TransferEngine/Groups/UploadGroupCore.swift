@@ -2,8 +2,8 @@ import Synchronization
 
 /// The state of a group of uploads, and its caller's side.
 ///
-/// An upload goes through four places: prepared on a blocking thread → transferred on the loop's thread → checked on a
-/// blocking thread (its source is unchanged) → delivered to the sequence. Each hands on arrays.
+/// An upload passes through four stages: prepared on a blocking thread → transferred on the loop's thread → checked on
+/// a blocking thread (its source is unchanged) → delivered to the sequence. Each stage passes arrays to the next one.
 final class UploadGroupCore: AnyRequestGroup {
   let session: Session
   let transfers: UploadTransfers
@@ -70,7 +70,7 @@ final class UploadGroupCore: AnyRequestGroup {
 
   // MARK: Outcomes
 
-  /// Each outcome is the last thing that happens to its upload.
+  /// Delivers outcomes. Nothing else happens to an upload after its outcome.
   func deliver(_ ended: [UploadGroup.Outcome]) {
     state.withLock { state in
       for outcome in ended { state.members[outcome.tag] = nil }

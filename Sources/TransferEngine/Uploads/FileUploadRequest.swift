@@ -3,9 +3,9 @@ import Synchronization
 
 /// An upload of a file. The handle is cheap to copy and safe to use from any thread.
 ///
-/// `suspend()` ends the running transfer. `resume()` continues from what the server has, if the protocol can, and
-/// otherwise sends everything again. `cancel()` leaves an unfinished upload on the server until `Session.abandon`; the
-/// response carries the ledger.
+/// `suspend()` ends the running transfer. `resume()` continues from the bytes that the server has, if the protocol can
+/// resume, and otherwise sends everything again. After `cancel()` an unfinished upload stays on the server until
+/// `Session.abandon` deletes it; the response has the ledger for that.
 public final class FileUploadRequest: Request {
   let core: RequestCore<FileUploadResponse>
   private let tracker: UploadProgressTracker

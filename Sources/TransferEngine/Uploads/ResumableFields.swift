@@ -10,7 +10,7 @@ struct ResumableFields: Sendable, Equatable {
 
   var version: Int
 
-  /// Sets the field that tells whether this request completes the upload.
+  /// Sets the field that says whether this request completes the upload.
   func mark(_ request: inout TransferRequest, isComplete: Bool) {
     request.headers.set("Upload-Draft-Interop-Version", String(version))
     if version <= 3 {

@@ -33,7 +33,7 @@ struct ResumableUpload: UploadStrategy {
         attempt.tracker.resume(from: 0)
       }
     }
-    throw .response(.malformed("the upload that the server made is not there"))
+    throw .response(.malformed("the server does not have the upload that it has just created"))
   }
 
   // MARK: The first request
@@ -90,7 +90,7 @@ struct ResumableUpload: UploadStrategy {
     }
   }
 
-  /// Sends a body and handles its 104 responses. What they said is recorded when this returns.
+  /// Sends a body and handles its 104 responses. When this returns, their content is recorded.
   private func send(
     _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, isOnce: Bool = false
   ) async throws(TransferError) -> UploadResponse {

@@ -39,7 +39,7 @@ final class S3Client: Sendable {
     var method: HTTPRequest.Method
     var query: [(String, String?)] = []
     var headers: HTTPFields = [:]
-    /// Whether the user's own header fields belong to it: to the request that creates the object, not to parts and
+    /// Whether the user's own header fields are sent: with the request that creates the object, but not with parts and
     /// lists.
     var isMaking = false
     /// The number of requests that run at the same time and share the job's rate limit.
@@ -81,6 +81,6 @@ final class S3Client: Sendable {
       }
       throw error.transferError(head)
     }
-    throw .upload(.unsupported("it does not say in which region the bucket is"))
+    throw .upload(.unsupported("it does not report the region of the bucket"))
   }
 }

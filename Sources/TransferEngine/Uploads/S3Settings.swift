@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// The endpoint, region and credentials for S3: options, environment and profiles combined, again in each attempt.
+/// The endpoint, region and credentials for S3. Each attempt determines them again from options, environment and
+/// profiles.
 struct S3Settings: Sendable {
   var credentials: AWSCredentials
   var region: String
@@ -15,7 +16,7 @@ struct S3Settings: Sendable {
   init(_ options: S3Options, given: Credentials?, environment: AWSEnvironment?) throws(TransferError) {
     guard let environment else {
       guard options.profile == nil, options.credentialCommand == nil, let given else {
-        throw .upload(.credentials("this request must bring an access key of its own: s3://KEY:SECRET@bucket/key"))
+        throw .upload(.credentials("this request must have its own access key: s3://KEY:SECRET@bucket/key"))
       }
       credentials = AWSCredentials(accessKeyID: given.username, secretAccessKey: given.password)
       region = options.region ?? Self.defaultRegion
@@ -70,7 +71,7 @@ struct S3Settings: Sendable {
     if profile["role_arn"] != nil || profile["sso_session"] != nil || profile["sso_start_url"] != nil {
       throw .upload(
         .credentials(
-          "the profile \"\(name)\" needs a role or a login; let a credential_process mint them, such as "
+          "the profile \"\(name)\" needs a role or a login; configure a credential_process for it, such as "
             + "\"aws configure export-credentials --profile \(name) --format process\""))
     }
     throw .upload(.credentials("the profile \"\(name)\" holds no access key"))

@@ -42,7 +42,7 @@ struct S3Upload: UploadStrategy {
         attempt.tracker.resume(from: 0)
       }
     }
-    throw .response(.malformed("the upload that the server made is not there"))
+    throw .response(.malformed("the server does not have the upload that it has just created"))
   }
 
   // MARK: Small files
@@ -106,7 +106,7 @@ struct S3Upload: UploadStrategy {
         method: .post, query: [("uploadId", progress.uploadID)], headers: headers, isOnce: true,
         payload: .of(document)
       ) { UploadBody(document) })
-    // The status arrives before the parts are combined: only the document tells the outcome.
+    // The status arrives before the parts are combined: only the document contains the outcome.
     guard let root = XMLElement(answer.data) else {
       throw .connection(.broken("the response to CompleteMultipartUpload is incomplete"))
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import WireValues
 
 extension UploadClient {
-  /// The length of a resource by HEAD; `nil` if the server does not tell.
+  /// The length of a resource by HEAD; `nil` if the server does not report it.
   /// - Throws: failures of the connection, and `.cancelled`.
   func length(of request: TransferRequest) async throws(TransferError) -> Int64? {
     var question = request
@@ -17,7 +17,8 @@ extension UploadClient {
 }
 
 extension UploadAttempt {
-  /// Compares the stored length with the source. If the server does not tell the length, its earlier response decides.
+  /// Compares the stored length with the source. If the server does not report the length, its earlier response
+  /// decides.
   /// - Throws: `.upload(.lengthDiffers)`, and `.cancelled`.
   func compareLength(at request: TransferRequest) async throws(TransferError) {
     let length: Int64?

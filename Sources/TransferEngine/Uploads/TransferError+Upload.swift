@@ -69,8 +69,8 @@ extension TransferError.UploadFailure: CustomStringConvertible {
     case .refused(let code, let message, _, _, _):
       message.isEmpty ? "the server answered \(code)" : "the server answered \(code): \(message)"
     case .unsupported(let reason): "the server cannot take the upload this way: \(reason)"
-    case .stuck(let offset): "the server's offset stays at \(offset), whatever is sent"
-    case .gone: "the server has forgotten the upload that was begun"
+    case .stuck(let offset): "the server accepts bytes, but its offset stays at \(offset)"
+    case .gone: "the server no longer has the unfinished upload"
     case .credentials(let reason): "cannot get credentials: \(reason)"
     }
   }

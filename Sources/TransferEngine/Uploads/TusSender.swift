@@ -25,7 +25,7 @@ struct TusSender: Sendable {
     switch head.status {
     case 200..<300: break
     case 403, 404, 410: throw .upload(.gone)
-    case 412: throw .upload(.unsupported("it does not speak tus \(TusServer.version) any more"))
+    case 412: throw .upload(.unsupported("it no longer supports tus \(TusServer.version)"))
     case 400..<500 where !head.refusal.isTransient && head.status != 401 && isExpired(part): throw .upload(.gone)
     default: throw head.refusal
     }

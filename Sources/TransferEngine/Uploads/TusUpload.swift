@@ -2,7 +2,8 @@ import FoundationEssentials
 import HTTPTypes
 import WireValues
 
-/// tus 1.0.0: the server keeps what it received, and tells how much that is (tus.io/protocols/resumable-upload).
+/// tus 1.0.0: the server keeps the bytes that it received, and reports their number
+/// (tus.io/protocols/resumable-upload).
 struct TusUpload: UploadStrategy {
   let options: TusOptions
   /// Where uploads are created; `nil`: the request's own URL.
@@ -33,7 +34,7 @@ struct TusUpload: UploadStrategy {
         attempt.tracker.resume(from: 0)
       }
     }
-    throw .response(.malformed("the upload that the server made is not there"))
+    throw .response(.malformed("the server does not have the upload that it has just created"))
   }
 
   /// Asks how much the server has; true if that is everything.
@@ -141,7 +142,7 @@ struct TusUpload: UploadStrategy {
   }
 
   /// Deletes the partial uploads when the final one has their bytes. Asks for that first, because a server may combine
-  /// them later. What cannot be deleted expires; the upload has succeeded.
+  /// them later. Uploads that cannot be deleted expire. The upload itself has succeeded.
   private func removeParts(
     _ parts: [TusProgress.Part], of final: TusProgress.Part, _ attempt: UploadAttempt
   ) async {
@@ -169,7 +170,7 @@ struct TusUpload: UploadStrategy {
     _ head: ResponseHead, _ range: Range<Int64>, _ creation: TransferRequest
   ) throws(TransferError) -> TusProgress.Part {
     guard let location = head.headers[.location], !location.isEmpty else {
-      throw .response(.malformed("it made an upload and does not say where"))
+      throw .response(.malformed("the response to the creation of an upload has no Location"))
     }
     return TusProgress.Part(
       url: try creation.moved(to: location).url.string, start: range.lowerBound, end: range.upperBound,
@@ -201,7 +202,7 @@ extension UploadResponse {
     case 200..<300: return head
     case 412:
       let versions = head.field("Tus-Version") ?? "another version"
-      throw .upload(.unsupported("it speaks tus \(versions), not \(TusServer.version)"))
+      throw .upload(.unsupported("it supports tus \(versions), not \(TusServer.version)"))
     default: throw head.refusal
     }
   }

@@ -8,7 +8,7 @@ final class UploadClient: Sendable {
   let session: Session
   let record: RequestRecord
   private let pause: @Sendable () async -> Void
-  /// A transfer that a group has run already. It takes the place of the first one.
+  /// A transfer that a group has run already. It replaces the first transfer.
   private let adopted: Mutex<AdoptedUpload?>
   private let state = Mutex(State())
 
@@ -21,7 +21,7 @@ final class UploadClient: Sendable {
   }
 
   /// - Parameters:
-  ///   - adopted: the transfer that takes the place of the first one.
+  ///   - adopted: the transfer that replaces the first one.
   ///   - pause: waits while the request is suspended.
   init(
     _ record: RequestRecord, adopting adopted: AdoptedUpload? = nil, pause: @escaping @Sendable () async -> Void = {}

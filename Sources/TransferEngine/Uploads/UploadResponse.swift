@@ -3,7 +3,8 @@ import HTTPTypes
 import Synchronization
 import WireValues
 
-/// The response to one request of an upload. A failure is a value here: what was sent before it matters.
+/// The response to one request of an upload. A failure is stored as a value here, because the number of bytes that were
+/// sent before it is needed.
 struct UploadResponse: Sendable {
   var head: ResponseHead?
   /// The response's body, up to a limit.
@@ -65,7 +66,7 @@ extension UploadResponse {
 }
 
 extension TransferError {
-  /// The connection ended early; this side did nothing wrong.
+  /// Whether the connection ended early, without a fault of this side.
   fileprivate var isConnectionTrouble: Bool {
     switch self {
     case .connection(.broken), .response(.truncated), .connection(.stalled): true
@@ -93,7 +94,7 @@ extension ResponseHead {
 extension HTTPFields {
   /// Sets a field by a name that is a valid token.
   mutating func set(_ name: String, _ value: String?) {
-    guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no field name") }
+    guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a field name") }
     self[name] = value
   }
 }

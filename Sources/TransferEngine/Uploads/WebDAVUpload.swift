@@ -23,7 +23,7 @@ struct WebDAVUpload: UploadStrategy {
     try await move(attempt, temporary)
   }
 
-  /// All bytes may be on the server already: a kill came between the last byte and the rename.
+  /// All bytes may be on the server already, if the process was killed between the last byte and the rename.
   private func resume(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
     let size = attempt.source.size
     if size > 0, try await attempt.wire.length(of: temporary) == size {

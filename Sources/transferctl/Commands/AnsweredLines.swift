@@ -7,8 +7,8 @@ struct AnsweredLines: Sendable {
   private(set) var count = 0
   private var highest = 0
 
-  /// - Parameter skipsGaps: whether lines without a result, such as comments, may count as answered. Not if they could get one
-  ///   when the request is repeated.
+  /// - Parameter skipsGaps: whether lines without a result, such as comments, may count as lines with one. False if
+  ///   they could get a result when the request is repeated.
   init(skipsGaps: Bool) { self.skipsGaps = skipsGaps }
 
   /// - Returns: `false` if one of the lines has a result already.

@@ -52,13 +52,14 @@ struct Export: AsyncParsableCommand {
     private var jobs = 0
     private var omitted: Set<String> = []
     private let decoder = WireCoding.decoder()
-    /// The beginning of the present line; of a line that lacks nothing, only its first byte is kept.
+    /// The beginning of the current line. Of a line without omitted secrets, only the first byte is kept.
     private var line: [UInt8] = []
     private var isSkipping = false
 
     private struct Line: Decodable { var omitted: [String]? }
 
-    /// Lines with sorted keys begin with the one that names what they lack. Most lack nothing and need not be decoded.
+    /// Keys are sorted, so a line with omitted secrets begins with this key. Most lines have none and need not be
+    /// decoded.
     private static let beginning = Array(#"{"omitted":"#.utf8)
 
     mutating func read(_ chunk: Data) {

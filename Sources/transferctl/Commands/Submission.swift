@@ -44,7 +44,8 @@ struct Submission {
   ///   - keepsIDs: whether `ids` is needed.
   ///   - connection: used to reconnect to a restarted daemon if every job has a key: then the request may be repeated
   ///     without adding a job twice.
-  /// - Throws: `CommandFailure` with `interrupted` after Ctrl-C: what the daemon had taken by then is added and printed.
+  /// - Throws: `CommandFailure` with `interrupted` after Ctrl-C: the jobs that the daemon had accepted by then are
+  ///   added and printed.
   static func send(
     _ body: BulkBody, keepsIDs: Bool = false, from client: ControlClient, over connection: Connection? = nil
   ) async throws -> Submission {

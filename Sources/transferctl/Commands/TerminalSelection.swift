@@ -1,8 +1,9 @@
 import TransferAPI
 
-/// The jobs that `status` shows on a terminal: all of them if they are few, else those that a person looks for first.
+/// The jobs that `status` shows on a terminal: all of them if there are few, else running jobs, failed jobs, and those
+/// that start next.
 struct TerminalSelection {
-  /// In this order, and each after the other.
+  /// The queries, in the order in which their jobs are shown.
   let queries: [JobQuery]
   /// The number of jobs that match; `nil` if it is not known.
   private(set) var total: Int?
@@ -19,7 +20,7 @@ struct TerminalSelection {
     self.init(query, counts)
   }
 
-  /// - Parameter counts: of the jobs of the query, whatever its state is.
+  /// - Parameter counts: the counts of the jobs that match the query, in all states.
   init(_ query: JobQuery, _ counts: StateCounts) {
     let total = query.state.map { counts[$0] } ?? counts.total
     self.total = total

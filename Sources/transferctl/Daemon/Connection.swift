@@ -10,7 +10,7 @@ struct Connection: Sendable {
   var mayStart: Bool
   var systemSocket = Locations.systemSocket
   var makeTransport: @Sendable (String) -> any ControlTransport = { SocketTransport(socket: $0) }
-  /// How long a daemon that accepted the connection may take to answer `/healthz`: TRANSFERCTL_ANSWER_TIMEOUT.
+  /// How long a daemon that accepted the connection may take to respond to `/healthz`: TRANSFERCTL_ANSWER_TIMEOUT.
   var answerTimeout: Duration?
 
   /// The contract allows a command 2 s, including its start, when no daemon may be started. The user's own daemon may be busy
@@ -24,7 +24,7 @@ struct Connection: Sendable {
     case alive
     /// The socket does not exist, or no process listens on it.
     case nobody
-    /// A process accepts connections but does not answer.
+    /// A process accepts connections but does not respond.
     case silent
     case forbidden
   }

@@ -7,11 +7,11 @@ import WireValues
 struct DaemonLauncher: Sendable {
   let locations: Locations
   var patience: Duration = .seconds(30)
-  /// How long another daemon may take to answer after the one started here has ended. That one may have lost the race for the
-  /// lock.
+  /// How long another daemon may take to respond after the daemon that was started here has ended, because the latter
+  /// may have lost the race for the lock.
   var grace: Duration = .seconds(1)
 
-  /// - Parameter isReady: whether a daemon answers on the socket.
+  /// - Parameter isReady: whether a daemon responds on the socket.
   /// - Throws: `CommandFailure`, with the last line of the log when the daemon ended at once.
   func launch(isReady: () async throws -> Bool) async throws {
     let program = try Self.program()
@@ -59,7 +59,7 @@ struct DaemonLauncher: Sendable {
     var migration = StartStatus(stateDirectory: locations.stateDirectory)
     while clock.now < end {
       if try await isReady() { return }
-      // Our own daemon, or the one whose lock it met.
+      // The daemon that was started here, or the one that holds the lock.
       if migration.isBusy() { end = clock.now + patience }
       if !hasEnded, waitpid(process, &status, WNOHANG) == process {
         hasEnded = true
@@ -75,7 +75,7 @@ struct DaemonLauncher: Sendable {
       .unreachable, "cannot start transferd: \(reason) (\(Self.ending(status)); see \(log))")
   }
 
-  /// `transferd` beside this program, else on PATH.
+  /// `transferd` in the directory of this program, else on PATH.
   static func program(
     environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws -> String {

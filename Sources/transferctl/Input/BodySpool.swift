@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// The body of a request while it is put together: in memory, and beyond a limit in an unlinked temporary file.
+/// Stores the body of a request while it is built: in memory, and above a limit in an unlinked temporary file.
 final class BodySpool: Sendable {
   private struct State {
     var bytes: [UInt8] = []

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import TransferAPI
 
-/// The names of the fields in a JSON object. They tell explicit values from defaults.
+/// The names of the fields in a JSON object. They distinguish explicit values from defaults.
 struct FieldNames: Decodable {
   let names: Set<String>
 

@@ -1,5 +1,5 @@
-/// A number that tells whether bytes that are read a second time are still the same. Not cryptographic: it detects files that
-/// change by accident or by another program's work.
+/// A checksum that detects whether bytes have changed when they are read again. Not cryptographic: it detects changes
+/// by accident or by another program.
 struct Fingerprint: Equatable, Sendable {
   private var value: UInt64 = 0xCBF2_9CE4_8422_2325
   /// Bytes so far.

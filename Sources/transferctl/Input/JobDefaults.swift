@@ -8,7 +8,7 @@ struct JobDefaults: Sendable {
   var directory: String
   /// `-o`
   var outputName: String?
-  /// What the options say.
+  /// The job that the options describe.
   var job = NewJob(source: "")
   var paths = PathResolver()
   /// Whether uploads are accepted, as `import` does.

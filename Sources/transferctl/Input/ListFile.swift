@@ -13,7 +13,7 @@ final class ListFile: Sendable {
   private let isCopy: Bool
   private let version: Version
 
-  /// Which version of the file it is.
+  /// Identifies a version of the file.
   private struct Version: Equatable, Sendable {
     var device: UInt64
     var inode: UInt64

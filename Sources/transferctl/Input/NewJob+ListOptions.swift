@@ -8,7 +8,7 @@ extension NewJob {
     encoder.userInfo[.newJobIsTemplate] = true
     guard let json = try? encoder.encode(self) else { return nil }
     var text = ""
-    // Other characters than ASCII stand in strings only, where JSON allows escapes (RFC 8259 §7).
+    // Non-ASCII characters occur only in strings, where JSON allows escapes (RFC 8259 §7).
     for unit in String(decoding: json, as: UTF8.self).utf16 {
       if unit < 0x7F, let scalar = Unicode.Scalar(unit) {
         text.unicodeScalars.append(scalar)

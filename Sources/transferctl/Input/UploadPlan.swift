@@ -9,7 +9,7 @@ struct UploadPlan: Sendable {
   var key: UploadTemplate?
   /// Whether a slash at the end of the target adds the relative path instead of the name.
   var keepsPaths = false
-  /// What the options say.
+  /// The job that the options describe.
   var job = NewJob(source: "")
 
   /// Whether a template uses the file's digest.

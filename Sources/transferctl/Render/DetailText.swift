@@ -86,7 +86,7 @@ enum DetailText {
     for name in detail.secretHeaders.sorted() { rows.append(("header", "\(name): (not shown)")) }
   }
 
-  /// Options that have lines of their own. Every other one gets a line with its name and value.
+  /// Options with a special line. Every other option gets a line with its name and value.
   private static let optionsInOtherWords: Set<String> = [
     "headers", "secretHeaders", "credentials", "limitRate", "maxAttempts", "connectTimeout", "stallTimeout",
   ]

@@ -17,8 +17,8 @@ struct HTTPRequestHead {
     case chunks
   }
 
-  /// The bytes on the wire.
-  /// - Throws: `ControlError.unexpected` where a value would end its line.
+  /// The bytes that are sent.
+  /// - Throws: `ControlError.unexpected` if a value contains characters that would end its line.
   func bytes() throws(ControlError) -> [UInt8] {
     var fields = [("Host", "transferd"), ("User-Agent", "transferctl/\(Version.current)"), ("Connection", "close")]
     switch body {

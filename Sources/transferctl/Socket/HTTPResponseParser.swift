@@ -24,7 +24,7 @@ struct HTTPResponseParser {
     case chunk(Int64)
     case chunkEnd
     case trailers
-    /// The connection's end is the body's end.
+    /// The body ends when the connection ends.
     case untilClose
     case complete
   }

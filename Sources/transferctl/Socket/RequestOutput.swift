@@ -46,7 +46,7 @@ struct RequestOutput {
       pieces[pieces.startIndex] = piece.dropFirst(count)
       if piece.count == count { pieces.removeFirst() }
     case (_, EAGAIN), (_, EINTR): break
-    // The daemon reads no further; its response may be there all the same.
+    // The daemon reads no further, but its response may have arrived.
     case (_, EPIPE), (_, ECONNRESET): stop()
     default: throw SocketExchange.failure(errno)
     }

@@ -3,10 +3,10 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// One request and its response over a Unix socket. The exchange runs on a thread of its own, which blocks.
+/// One request and its response over a Unix socket. The exchange runs on its own thread, which blocks.
 ///
-/// The request is sent while the response arrives: the daemon answers a long list of jobs line by line. A response whose
-/// reader is slow stays in the socket, so that neither direction takes memory that grows with its length.
+/// The request is sent while the response arrives: the daemon responds to a long list of jobs line by line. A response
+/// whose reader is slow stays in the socket, so that neither direction takes memory that grows with its length.
 final class SocketExchange: Sendable {
   typealias Chunks = AsyncThrowingStream<Data, any Error>
 
@@ -35,7 +35,7 @@ final class SocketExchange: Sendable {
   /// Bytes of the response that may wait for their reader.
   private static let maximumReceived = 1 << 20
 
-  /// How long a daemon whose queue of connections is full is waited for, in seconds.
+  /// How long to wait, in seconds, for a daemon whose queue of connections is full.
   private static let connectTimeout = 2
 
   private let path: String

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The names of a command, of its options and of its subcommands, as ArgumentParser describes them.
 ///
-/// The description is made from the declarations of the commands, so a new option is known here without another line.
+/// The description is made from the declarations of the commands, so a new option needs no change here.
 struct CommandSyntax: Decodable, Sendable {
   let commandName: String
   var aliases: [String]?

@@ -1,4 +1,4 @@
-/// Finds the name that was probably meant by a mistyped one.
+/// Finds the known name that is most similar to a mistyped one.
 enum NearestName {
   /// - Parameters:
   ///   - word: what was typed; options with their dashes.

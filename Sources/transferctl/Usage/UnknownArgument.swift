@@ -49,7 +49,7 @@ private struct Scan {
     if word.hasPrefix("-"), word != "-" { return readShort(word, &rest) }
     guard let subcommands = command.subcommands, !subcommands.isEmpty else { return nil }
     guard let next = command.subcommand(word) else {
-      // `help` takes the names of commands; the parser answers names that it does not know with the general help.
+      // `help` takes the names of commands. For an unknown name the parser shows the general help.
       guard word != "help" else {
         rest = []
         return nil
@@ -86,7 +86,7 @@ private struct Scan {
   private func readShort(_ word: String, _ rest: inout ArraySlice<String>) -> UnknownArgument? {
     let letters = word.dropFirst().prefix { $0 != "=" }
     guard !Self.builtIn.contains(word), letters.first?.isLetter ?? false || command.option(word) != nil else {
-      // A negative number: the parser knows whether one may stand here.
+      // A negative number: the parser checks whether it is allowed here.
       return nil
     }
     let options = letters.map { command.option("-\($0)") }

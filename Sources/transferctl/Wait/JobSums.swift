@@ -1,7 +1,7 @@
 import TransferAPI
 import WireValues
 
-/// What `wait` knows of many jobs: sums, and a limited number of the failures that were printed. No I/O.
+/// The state of a wait for many jobs: their sums, and a limited number of the failures that were printed. No I/O.
 struct JobSums: Sendable {
   private(set) var latest = WatchSums(counts: StateCounts())
   /// Whether sums have arrived.
@@ -10,7 +10,8 @@ struct JobSums: Sendable {
   /// Jobs that were removed while they were awaited.
   private var removed = 0
 
-  /// Failures that are printed when they happen. Later ones are printed at the end: they take no memory.
+  /// Maximum number of failures that are printed when they happen. Further ones are printed at the end, so that they
+  /// take no memory.
   private static let maximumAnnounced = 10_000
 
   mutating func read(_ sums: WatchSums) {

@@ -14,7 +14,7 @@ struct JobTracker: Sendable {
     /// The follow-up action on an uploaded file.
     var action: FileAction?
 
-    /// Whether the job has ended and its file action too: the next command may use the directory.
+    /// Whether the job and its file action have both ended, so that the next command may use the directory.
     var isSettled: Bool { (state?.isFinal ?? true) && action?.state != .pending }
   }
 

@@ -31,10 +31,10 @@ struct Caller: Equatable, Sendable {
   static let root = Caller(uid: 0, role: .root)
   static func member(_ uid: UInt32) -> Caller { Caller(uid: uid, role: .member) }
 
-  /// Whether the caller may do what not every user of the socket may.
+  /// Whether the caller has the privilege.
   func has(_ privilege: Privilege) -> Bool { privilege.holders.contains(role) }
 
-  /// The jobs that this caller reaches.
+  /// The jobs that this caller can access.
   var scope: Scope { has(.jobsOfOthers) ? .everything : .owner(uid) }
 
   /// Whether a job of this caller may name a secret by the reference: the daemon reads it, or runs it, with its own rights.

@@ -1,5 +1,5 @@
-/// What a user of the socket may name or reach that does not belong to every user. The table says who has what; it is the only place
-/// that does, and the checks ask ``Caller/has(_:)``.
+/// Something that only some users of the socket may name or access. `holders` is the only table of who has which
+/// privilege; all checks use ``Caller/has(_:)``.
 enum Privilege: Hashable, CaseIterable, Sendable {
   /// Jobs, batches, events and spooled files of other users; the query's `owner`.
   case jobsOfOthers
@@ -13,7 +13,7 @@ enum Privilege: Hashable, CaseIterable, Sendable {
   case filesOfOthers
   /// A cloud profile of the daemon's user: ``PrivilegedCredentials``.
   case profile
-  /// Cloud keys, SSH keys, the SSH agent and `netrc` of the daemon's user, used because a job brings no credentials:
+  /// Cloud keys, SSH keys, the SSH agent and `netrc` of the daemon's user, used if a job has no credentials of its own:
   /// ``PrivilegedCredentials``.
   case serviceCredentials
   /// `netrc` as a reference.
@@ -25,7 +25,7 @@ enum Privilege: Hashable, CaseIterable, Sendable {
   /// `exec:COMMAND` as a reference. The command would run with the rights of the daemon's user, not with root's.
   case commandReference
 
-  /// Who has it. Members of the socket's group have none of them.
+  /// The roles that have the privilege. Members of the socket's group have none of them.
   var holders: Set<Caller.Role> {
     switch self {
     case .jobsOfOthers, .daemonControl: [.owner, .root]

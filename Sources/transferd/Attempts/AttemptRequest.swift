@@ -4,7 +4,7 @@ import TransferEngine
 /// The engine's request for one attempt of a job, a download or an upload.
 enum AttemptRequest: Sendable {
   case download(DownloadRequest)
-  /// It shares its work with others.
+  /// A request in a group, which shares its work with other requests.
   case grouped(JobID, any GroupedTransfers)
   case upload(FileUploadRequest)
 

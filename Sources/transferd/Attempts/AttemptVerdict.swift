@@ -6,7 +6,7 @@ import TransferEngine
 /// Decides the next state of a job when its attempt has ended. Pure.
 struct AttemptVerdict {
   var settlement: Settlement
-  /// The part file is of no more use. It must be deleted before the settlement is stored.
+  /// The part file can no longer be used. It must be deleted before the settlement is stored.
   var removesPartFile = false
 
   /// The retry policy: at most 20 consecutive attempts without progress. The delay is 1 s at first and doubles up to 5

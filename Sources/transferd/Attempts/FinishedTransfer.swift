@@ -6,7 +6,7 @@ struct FinishedTransfer: Equatable, Sendable {
   static let smallFile: Int64 = 1 << 20
 
   let job: JobID
-  /// Names the claim under which the attempt ran.
+  /// The fence of the claim under which the attempt ran.
   let fence: Int64
   /// Whether the file is larger than `smallFile`.
   let isLarge: Bool

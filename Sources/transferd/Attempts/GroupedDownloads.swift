@@ -5,10 +5,10 @@ import TransferAPI
 import TransferEngine
 import WireValues
 
-/// The daemon's one group of downloads: small files share their work, from the transfer to the row (see `DownloadGroup`).
-/// A download that does not stay small continues by itself, with a journal of its own.
+/// The daemon's one group of downloads: small files share their work, from the transfer to the row (see
+/// `DownloadGroup`). A download that leaves the group continues as a single download, with its own journal.
 final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
-  /// More than the daemon ever runs at once: its own limits are `JobQueue`'s.
+  /// More transfers than the daemon ever runs at once: `JobQueue` applies the daemon's limits.
   private static let maximumConnections = 100_000
 
   private let session: Session

@@ -6,7 +6,7 @@ import TransferEngine
 /// The daemon's one group of uploads: small files that are sent with PUT share their work (see `UploadGroup`). Every other
 /// upload continues by itself.
 final class GroupedUploads: GroupedTransfers {
-  /// More than the daemon ever runs at once: its own limits are `JobQueue`'s.
+  /// More transfers than the daemon ever runs at once: `JobQueue` applies the daemon's limits.
   private static let maximumConnections = 100_000
 
   private let session: Session

@@ -102,7 +102,7 @@ struct JobRunner: Sendable {
     return request
   }
 
-  /// A success that brings no file, such as 202 or 204, does not complete a job.
+  /// A success status whose response has no file, such as 202 or 204, does not complete a job.
   private static let successes: Set<Int> = [200, 203, 206]
 
   private func request(for download: GroupDownload) -> DownloadRequest {

@@ -1,7 +1,7 @@
 import HTTPServer
 
 extension AsyncSemaphore {
-  /// Long lists of jobs and events are made by few tasks at a time, so that hundreds of clients that ask for them do not
-  /// take all of Swift's threads from clients with short requests.
+  /// Limits how many tasks make long lists of jobs and events at the same time, so that hundreds of clients with such
+  /// requests leave threads for clients with short requests.
   static let longResponses = AsyncSemaphore(places: 4)
 }

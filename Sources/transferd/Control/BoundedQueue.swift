@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// A queue from one task to another. The first may run ahead up to a limit, so that small pieces become groups. One task
-/// appends, the other takes.
+/// A queue from one task, which appends elements, to another task, which takes them. The first task may run ahead up to
+/// a limit, so that the second one can take several small elements together.
 final class BoundedQueue<Element: Sendable>: Sendable {
   private struct State {
     var elements = CircularBuffer<Element>()
@@ -25,7 +25,7 @@ final class BoundedQueue<Element: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - limit: the weight in the queue beyond which `append` waits.
-  ///   - extend: asked when the limit is reached: by how much it grows, 0 for not at all.
+  ///   - extend: called when the limit is reached; returns by how much the limit grows, or 0 if it does not grow.
   init(
     limit: Int, weight: @escaping @Sendable (Element) -> Int, extend: @escaping @Sendable () -> Int = { 0 }
   ) {
@@ -59,8 +59,8 @@ final class BoundedQueue<Element: Sendable>: Sendable {
     }
   }
 
-  /// The elements that are there, in their order, as soon as there is one. Empty when all were taken and no more will come, or if
-  /// the queue was abandoned.
+  /// Waits for at least one element, and returns the elements in the queue, in order. Returns an empty array if all
+  /// elements were taken and none will follow, or if the queue was abandoned.
   func next(upTo count: Int) async -> [Element] {
     while true {
       let (taken, waiter, isFinished) = state.withLock { state in

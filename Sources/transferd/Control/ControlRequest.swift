@@ -5,14 +5,15 @@ import NIOHTTP1
 import Store
 import TransferAPI
 
-/// A request with its one path parameter, and readers that say what is wrong.
+/// A request to the control API: the HTTP request, its path parameter and its caller. The methods decode its values and
+/// throw a `Problem` that describes a wrong one.
 struct ControlRequest: Sendable {
   let request: Request
   let parameter: String
   /// The user at the other end, as the kernel reports it.
   let caller: Caller
 
-  /// The most bytes of a body that is one value.
+  /// Maximum size in bytes of a body that is one JSON value.
   static let maximumBodyBytes = 4 << 20
 
   func jobID() throws(Problem) -> JobID {
@@ -83,8 +84,9 @@ struct ControlRequest: Sendable {
     }
   }
 
-  /// All of the body.
-  /// - Throws: `Problem` if it is larger than the limit, is cut off, is too slow, or finds no memory.
+  /// Reads the whole body into memory.
+  /// - Throws: `Problem` if the body is larger than the limit, is cut off or arrives too slowly, or if there is no
+  ///   memory for it in time.
   func collected(upTo limit: Int) async throws -> RequestBody.Collected {
     do {
       return try await request.body.collect(upTo: limit)

@@ -40,7 +40,7 @@ extension [PrivilegedField] {
     .init("secretHeaders", "exec:COMMAND", .commandReference),
   ]
 
-  /// A change of a job: `PATCH /v1/jobs/{id}`. Who owns the job counts, not who changes it.
+  /// A change of a job: `PATCH /v1/jobs/{id}`. The privilege of the job's owner counts, not that of the caller.
   static let jobChange: Self = [
     .init("url", "an address that is not public", .anyAddress),
     .init("url", "s3:, sftp: or scp: without a key, or a user name and a password", .serviceCredentials),

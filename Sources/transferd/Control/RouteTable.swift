@@ -16,10 +16,10 @@ struct RouteTable: Sendable {
   struct Route: Sendable {
     let method: HTTPMethod
     let path: RoutePattern
-    /// What a caller must have to use the route; `nil`: every user of the socket may. The handlers reach the jobs of the caller:
-    /// `Scope`.
+    /// The privilege that a caller needs for the route; `nil`: every user of the socket may use it. Handlers access
+    /// only the jobs in the caller's `Scope`.
     let privilege: Privilege?
-    /// What a caller must have to give some fields of the body or the query.
+    /// The fields of the body or the query that need a privilege.
     let fields: [PrivilegedField]
     let handler: Handler
 
@@ -68,7 +68,7 @@ struct RouteTable: Sendable {
     Route(.GET, "/metrics", .everyone, .owner, Handlers.metrics),
   ]
 
-  /// The response to a request. HEAD is answered as GET is; the server leaves the body out (RFC 9110 §9.3.2).
+  /// The response to a request. A HEAD request is handled like GET; the server leaves the body out (RFC 9110 §9.3.2).
   func respond(to request: Request) async -> Response {
     do {
       return try await route(request)
@@ -78,7 +78,7 @@ struct RouteTable: Sendable {
       // A closed store means that the daemon is stopping: 503, and the client asks the next daemon.
       return Reply.problem(Problem(error))
     } catch {
-      logger.error("cannot answer a request", metadata: ["path": "\(request.target.path)", "error": "\(error)"])
+      logger.error("cannot handle a request", metadata: ["path": "\(request.target.path)", "error": "\(error)"])
       return Reply.problem(Problem(.internal, "\(error)"))
     }
   }
@@ -103,7 +103,7 @@ struct RouteTable: Sendable {
       return try await route.handler(ControlRequest(request: request, parameter: parameter, caller: caller), daemon)
     }
     guard !allowed.isEmpty else { throw Problem(.notFound, "there is nothing at \(path)") }
-    var refusal = Reply.problem(Problem(.methodNotAllowed, "\(method) is not for \(path)"))
+    var refusal = Reply.problem(Problem(.methodNotAllowed, "\(path) does not support \(method)"))
     refusal.headers.add(name: "Allow", value: allowed.joined(separator: ", "))  // RFC 9110 §15.5.6
     return refusal
   }

@@ -9,7 +9,7 @@ enum SocketFile {
   }
 
   /// Makes the directory, and removes a socket that an earlier daemon left.
-  /// - Throws: if the path is too long, or if there is something else that must not be replaced.
+  /// - Throws: if the path is too long, or if something exists there that must not be replaced.
   static func prepare(_ path: String) throws {
     guard path.utf8.count <= ListeningSocket.maximumPathBytes else {
       throw Unusable(

@@ -21,7 +21,8 @@ extension FollowUpRunner {
     }
   }
 
-  /// Runs a hook and records its end. A hook that fails is not run again; one that the daemon's end interrupted is.
+  /// Runs a hook and records its end. A hook that fails is not run again. A hook that was interrupted by the end of the
+  /// daemon is run again.
   private nonisolated func run(_ hook: PendingHook, _ hooks: HookConfiguration) async throws {
     let name = hook.kind == .complete ? "onComplete" : "onFailure"
     guard let command = hooks.command(for: hook.kind) else {

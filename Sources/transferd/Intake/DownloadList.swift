@@ -15,11 +15,11 @@ struct DownloadList {
   private let job: NewJob
   /// The directory with a slash at its end.
   private let directory: String
-  /// The jobs of the servers met so far, by `scheme://authority` as written in the list.
+  /// The first job of each known server, by `scheme://authority` as written in the list.
   private var servers: [Prefix: JobSpec] = [:]
   private var last: (prefix: Prefix, spec: JobSpec)?
 
-  /// More servers than this are not remembered.
+  /// Maximum number of servers whose job is kept.
   private static let maximumServers = 256
 
   private struct Prefix: Hashable {
@@ -31,7 +31,7 @@ struct DownloadList {
   }
 
   /// - Parameter job: the common options.
-  /// - Throws: `Problem` for an option that is wrong whatever the URL is.
+  /// - Throws: `Problem` for an option that is wrong for every URL.
   init(_ job: NewJob, _ validation: JobValidation, _ network: NetworkRules) throws(Problem) {
     guard job.destination == nil else {
       throw Problem(.invalid, "destination names one file; give directory for a list")
@@ -43,10 +43,10 @@ struct DownloadList {
     self.job = job
     self.validation = validation
     self.network = network
-    // Any URL finds what is wrong with the options themselves.
+    // A sample URL, with which errors of the options themselves are found.
     var sample = job
     sample.source = "http://localhost/x"
-    // What depends on the scheme or the server is reported with its line.
+    // Errors that depend on the scheme or the server are reported for the line.
     sample.options.userAgent = nil
     sample.options.referer = nil
     do {
@@ -58,7 +58,7 @@ struct DownloadList {
   }
 
   /// Makes the job of a URL.
-  /// - Parameter url: the bytes as they stand in the list, without blanks around them.
+  /// - Parameter url: the bytes as written in the list, without blanks around them.
   mutating func spec(_ url: UnsafeRawBufferPointer) -> Result<JobSpec, Problem> {
     if let last, last.prefix.begins(url), let spec = Self.spec(url, like: last.spec, last.prefix, directory) {
       return .success(spec)

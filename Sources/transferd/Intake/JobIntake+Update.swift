@@ -25,7 +25,7 @@ extension JobIntake {
     }
   }
 
-  /// What a new URL means for a job; `nil` if the change names none.
+  /// The effect of a new URL on a job; `nil` if the change has no URL.
   /// - Throws: `Problem` for a URL that the job's owner may not use.
   private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
     guard let text = change.url else { return nil }

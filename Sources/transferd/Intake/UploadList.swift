@@ -16,7 +16,7 @@ struct UploadList: Sendable {
   private let rules: PathRules
 
   /// - Parameter job: the common options.
-  /// - Throws: `Problem` for an option that is wrong whatever the path is.
+  /// - Throws: `Problem` for an option that is wrong for every path.
   init(
     _ job: NewJob, _ validation: JobValidation, _ network: NetworkRules, rules: PathRules
   ) throws(Problem) {
@@ -38,7 +38,7 @@ struct UploadList: Sendable {
     self.validation = validation
     self.network = network
     self.rules = rules
-    // A sample finds what is wrong with the options themselves.
+    // A sample file, with which errors of the options themselves are found.
     let sample = UploadedFile(path: "/x/x", relativePath: "x", size: 1, modifiedSeconds: 1, modifiedNanoseconds: 1)
     let spec = try validation.spec(filled(sample))
     try network.check(spec.userURLs, of: spec.owner)

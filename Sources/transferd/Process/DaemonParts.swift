@@ -17,10 +17,10 @@ struct DaemonParts: Sendable {
   let intake: JobIntake
   let history: HistoryPruner
 
-  /// Opens the store and repairs what the last run left; then makes everything that works on it.
+  /// Opens the store, recovers the jobs that the last run interrupted, and then makes all other parts.
   /// - Parameters:
-  ///   - lock: says to waiting clients what the start is doing.
-  ///   - notifier: says the same to the service manager.
+  ///   - lock: shows waiting clients what the daemon is doing during its start.
+  ///   - notifier: reports the same to the service manager.
   init(in setup: ProcessSetup, lock: SingleInstance, notifier: ServiceNotifier) async throws {
     self.setup = setup
     let (configuration, logger) = (setup.configuration, setup.logger)
@@ -45,7 +45,7 @@ struct DaemonParts: Sendable {
     try await scheduler.loadCrashMarks()
   }
 
-  /// The store, after every job that the last run left in the middle has a state again.
+  /// Opens the store and recovers every job that was running when the last run ended.
   private static func recovered(
     _ setup: ProcessSetup, _ lock: SingleInstance, _ notifier: ServiceNotifier
   ) async throws -> (Store, EventHub, PathPolicy) {
@@ -57,9 +57,9 @@ struct DaemonParts: Sendable {
       directory: setup.state, now: Date(),
       onMigration: { migration in
         logger.notice(
-          "bringing the database to this release's format",
+          "migrating the database to this release's format",
           metadata: ["from": "\(migration.from)", "to": "\(migration.to)", "jobs": "\(migration.jobs)"])
-        let status = "bringing its database with \(migration.jobs) jobs to this release's format"
+        let status = "migrating its database with \(migration.jobs) jobs to this release's format"
         lock.tell(status)
         // sd_notify(3): the start may take this much longer.
         notifier.send("STATUS=\(status)\nEXTEND_TIMEOUT_USEC=3600000000")
@@ -67,14 +67,15 @@ struct DaemonParts: Sendable {
     lock.tell(nil)
     if let reason = store.rewriteFailure {
       logger.warning(
-        "secrets of removed jobs may still stand in the database's unused space: it could not be rewritten",
+        "the database could not be rewritten: its unused space may still contain secrets of removed jobs",
         metadata: ["reason": "\(reason)"])
     }
     let paths = setup.pathPolicy()
     try await Recovery.perform(
       in: store, paths: paths, mark: crashes?.previous, hooks: setup.configuration.limits.hooks, logger: logger,
       now: Date())
-    // The rows are durable. A mark that stays is not counted again: the store knows its run.
+    // The rows are durable. If the mark cannot be cleared, it is not counted again, because the store has recorded its
+    // run.
     do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
     return (store, hub, paths)
   }
@@ -104,7 +105,7 @@ struct DaemonParts: Sendable {
     setup.logger.notice("configuration reloaded")
   }
 
-  /// What the control API may reach.
+  /// The parts of the daemon that the control API uses.
   /// - Parameter requestStop: ends the daemon.
   func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
     DaemonServices(

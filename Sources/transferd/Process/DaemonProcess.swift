@@ -39,7 +39,8 @@ struct DaemonProcess: Sendable {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await Self.listen(server, notifier) { ready.yield() } }
       group.addTask { for await _ in readiness { await Self.begin(parts, services) } }
-      // These end when the daemon begins to stop. The server does not: it answers the request to stop.
+      // These tasks end when the daemon begins to stop. The server continues, because it must still respond to the
+      // request to stop.
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await Self.obey(signals, parts, notifier) { stopping.yield($0) } }
         group.addTask { await status.run() }
@@ -54,7 +55,7 @@ struct DaemonProcess: Sendable {
     }
   }
 
-  /// Serves the control socket. An error ends the process: without the socket the daemon is of no use.
+  /// Serves the control socket. An error ends the process, because the daemon cannot be used without the socket.
   private static func listen(
     _ server: ControlServer, _ notifier: ServiceNotifier, onReady: @escaping @Sendable () -> Void
   ) async {
@@ -103,8 +104,8 @@ struct DaemonProcess: Sendable {
 
   /// Makes the progress of running jobs durable and ends the process.
   ///
-  /// The server is not shut down in order: its clients see their connections end, as after a kill, and everything that was
-  /// answered is stored.
+  /// The server is not shut down in an orderly way: its clients see their connections end, as after a kill. Everything
+  /// that a response has confirmed is stored.
   private static func stop(_ parts: DaemonParts, _ notifier: ServiceNotifier) async -> Never {
     notifier.send("STOPPING=1")
     exitAfterStopLimit()
@@ -115,8 +116,8 @@ struct DaemonProcess: Sendable {
     _exit(0)
   }
 
-  /// Ends the process when ``stopLimit`` is over, on a thread of its own. A disk that does not answer must not keep the service
-  /// from ending: bytes that are not checkpointed by then are fetched again.
+  /// Starts a thread that ends the process after ``stopLimit``, so that a disk that does not respond cannot prevent the
+  /// end of the service. Bytes that have no checkpoint by then are fetched again.
   private static func exitAfterStopLimit() {
     var thread = pthread_t()
     pthread_create(

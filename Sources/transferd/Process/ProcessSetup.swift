@@ -20,7 +20,7 @@ struct ProcessSetup: Sendable {
   let configuration: DaemonConfiguration
   let logger: Logger
 
-  /// Prepares the process too: signals, dumps, the limit of descriptors, the environment of children.
+  /// Also prepares the process: signals, core dumps, the limit of descriptors, the environment of child processes.
   /// - Parameters:
   ///   - socket: as the command line names it; `nil`: the usual one.
   ///   - stateDirectory: as the command line names it; `nil`: the usual one.

@@ -27,7 +27,7 @@ final class SingleInstance: Sendable {
     tell(nil)
   }
 
-  /// Tells programs that wait for this daemon's socket what it is doing.
+  /// Writes what the daemon is doing to the lock file, for programs that wait for its socket.
   func tell(_ status: String?) {
     let text = LockFileText(processID: getpid(), status: status).description
     ftruncate(descriptor, 0)

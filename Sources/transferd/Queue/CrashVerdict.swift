@@ -1,6 +1,6 @@
 import Store
 
-/// Decides what a crash of the daemon means for a job that was running. Pure.
+/// Decides what happens to a job that was running when the daemon crashed. Pure.
 ///
 /// A crash mark shows that the daemon's own process caused the crash, so every running job is a suspect. After its second
 /// mark a job runs in isolation. If the daemon then crashes again, the isolated job is the cause.

@@ -22,7 +22,7 @@ final class EventHub: Sendable {
   func publish(_ events: [Event]) {
     guard !events.isEmpty else { return }
     let wakes = state.withLock { state in
-      // With the lock: events that are kept must follow each other without a gap.
+      // With the lock held, because the kept events must have no gap.
       if state.readers > 0 { recent.append(events) }
       return Array(state.wakes.values)
     }
@@ -46,7 +46,7 @@ final class EventHub: Sendable {
 
   /// How long a reader gathers events before it sends them. The delay grows with the number of readers, so that many cost about
   /// as much as a few.
-  /// - Parameter time: for few readers.
+  /// - Parameter time: the delay for a few readers.
   func gatheringTime(_ time: Duration) -> Duration {
     let readers = state.withLock(\.readers)
     return time * max(1, Double(readers) / Double(Self.maximumUndelayedReaders))

@@ -4,9 +4,9 @@ import TransferAPI
 
 /// Decides which jobs run, and when. Pure: an event in, actions out; the clock is passed in.
 ///
-/// It holds what is known of the waiting jobs (a window of candidates), of the jobs that have an attempt, and of the origins.
-/// At most one store operation is under way at a time: a search for candidates, or a *turn*, which ends attempts and starts
-/// others in one transaction. The event that follows the operation allows the next one.
+/// It holds a window of the waiting jobs (candidates), the jobs that have an attempt, and the state of the origins. At
+/// most one store operation is under way at a time: a search for candidates, or a *turn*, which ends attempts and
+/// starts others in one transaction. The event that follows the operation allows the next one.
 struct JobQueue: Sendable {
   /// The limits of the configuration.
   struct Limits: Equatable, Sendable {
@@ -70,7 +70,7 @@ struct JobQueue: Sendable {
   private var lastEmptyExclusions: Set<String>?
   /// There may be jobs that must run in isolation.
   private var mayNeedIsolation = false
-  /// The store was asked for such a job, and nothing has changed since.
+  /// The store was searched for such a job, and nothing has changed since.
   private var hasSearchedToRunAlone = false
   /// No search before this time, because the store failed.
   private var searchesAgainAt: Date?
@@ -112,7 +112,7 @@ struct JobQueue: Sendable {
       isStarted = true
       isWindowStale = true
       hasSearchedToRunAlone = false
-      // The daemon has one alarm, for the earliest time: a later time is asked for again.
+      // The daemon has only one alarm, for the earliest time, so a later time is requested again.
       if let time = searchesAgainAt, time > now { actions.append(.wakeAt(time)) }
     case .isolationNeeded:
       mayNeedIsolation = true
@@ -135,7 +135,7 @@ struct JobQueue: Sendable {
       if let id = Admission.pickIsolated(from: candidates, running: attempts.count) {
         actions.append(turn(claiming: [id]))
       } else if mayNeedIsolation {
-        // Such a job waits for a retry time or for its server; no search tells when that ends.
+        // Such a job waits for a retry time or for its server; a search does not show when that wait ends.
         actions.append(.wakeAt(now.addingTimeInterval(Self.isolationInterval)))
       }
     case .searchFailed:
@@ -305,7 +305,7 @@ struct JobQueue: Sendable {
     return .search(.init(excludedOrigins: excluded, reopenTimes: reopenTimes, limit: Self.windowSize))
   }
 
-  /// Without the jobs whose last attempt is not stored yet: a job has one attempt at a time.
+  /// The ids without those of jobs whose last attempt is not stored yet, because a job has only one attempt at a time.
   private mutating func startable(_ ids: [JobID]) -> [JobID] {
     guard ids.contains(where: { attempts[$0] != nil }) else { return ids }
     isWindowStale = true

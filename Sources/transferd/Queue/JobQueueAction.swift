@@ -1,15 +1,15 @@
 import FoundationEssentials
 import TransferAPI
 
-/// What the daemon has to do, as ``JobQueue`` decides.
+/// An action that ``JobQueue`` requests from the daemon.
 enum JobQueueAction: Equatable, Sendable {
-  /// Read the best waiting jobs; answered with `.found` or `.searchFailed`.
+  /// Read the best waiting jobs; the result is reported as `.found` or `.searchFailed`.
   case search(Search)
-  /// Read the first job that must run in isolation; answered with `.foundToRunAlone` or `.searchFailed`.
+  /// Read the first job that must run in isolation; the result is reported as `.foundToRunAlone` or `.searchFailed`.
   case searchToRunAlone(excludedOrigins: Set<String>)
-  /// Store the ends of attempts and claim jobs, in one transaction; answered with `.turned`.
+  /// Store the ends of attempts and claim jobs, in one transaction; the result is reported as `.turned`.
   case turn(ending: [JobID], claiming: [JobID])
-  /// Start the attempts of claimed jobs; each is answered with `.ended`.
+  /// Start the attempts of claimed jobs; the end of each is reported as `.ended`.
   case start([JobID])
   /// Stop attempts with a checkpoint.
   case cancel([JobID])

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Store
 import TransferAPI
 
-/// What happened, for ``JobQueue``.
+/// An event that the daemon reports to ``JobQueue``.
 enum JobQueueEvent: Sendable {
   /// Jobs were added or changed, or a time was reached: the store may have other candidates.
   case jobsChanged
@@ -35,7 +35,7 @@ enum JobQueueEvent: Sendable {
   struct Turn: Sendable {
     var ended: [End] = []
     var claimed: [Claim] = []
-    /// The store failed, so that fewer jobs or none were claimed.
+    /// Whether the store failed, so that fewer jobs were claimed, or none.
     var hasFailed = false
   }
 

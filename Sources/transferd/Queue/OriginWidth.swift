@@ -2,24 +2,25 @@ import FoundationEssentials
 
 /// The number of concurrent transfers with one origin under `maxPerOrigin: auto`. Pure: the clock is passed in.
 ///
-/// It starts at 8. While small files alone are transferred, it is doubled on trial, up to 32, and the doubled width stays if
-/// the origin then sends more files a second. It is halved as soon as the origin refuses a request (429 or 503) or a
+/// It starts at 8. While only small files are transferred, it is doubled on trial, up to 32. The doubled width is kept
+/// if more files then arrive per second. It is halved as soon as the origin refuses a request (429 or 503) or a
 /// connection.
 struct OriginWidth: Equatable, Sendable {
   static let initial = 8
   static let maximum = 32
-  /// Seconds without another trial after a trial that brought nothing, and without growth after a refusal.
+  /// After a trial that was not faster, no other trial starts for this many seconds. After a refusal, the width does
+  /// not grow for this time.
   static let holdTime: TimeInterval = 30
   /// Minimum length of a measurement in seconds.
   static let minimumMeasurement: TimeInterval = 0.05
   /// Seconds during which several refusals count as one: all transfers that were running are often refused together.
   static let refusalInterval: TimeInterval = 1
-  /// A trial must be faster than what was measured before it by this factor.
+  /// A trial must be faster than the measurement before it by this factor.
   static let requiredGain = 1.05
 
   /// Counts the files that arrive at the current width.
   private struct Measurement: Equatable {
-    /// Files that still belong to the width before.
+    /// The number of files still to arrive that were started with the previous width. They are not counted.
     var skipping: Int
     var startedAt: Date?
     var files = 0
@@ -75,7 +76,8 @@ struct OriginWidth: Equatable, Sendable {
     }
   }
 
-  /// A larger file has arrived: what was measured does not count. After a refusal the width grows back to `initial`.
+  /// A larger file has arrived, so the current measurement is discarded. After a refusal the width grows back to
+  /// `initial`.
   mutating func recordLargeFile(now: Date) {
     measurement = nil
     trial = nil

@@ -2,7 +2,8 @@ import FoundationEssentials
 
 /// The widths of all origins under `maxPerOrigin: auto`, and their running transfers of large files. Pure.
 struct OriginWidths: Sendable {
-  /// More origins than this are not remembered: the widths of those without a transfer start anew.
+  /// Maximum number of origins that are kept. Above it, origins without a transfer are forgotten, and their widths
+  /// start again.
   static let capacity = 1024
 
   private var widths: [String: OriginWidth] = [:]
@@ -25,7 +26,7 @@ struct OriginWidths: Sendable {
     large[origin] = count > 1 ? count - 1 : nil
   }
 
-  /// A file has arrived from the origin, or at it.
+  /// A file was downloaded from the origin or uploaded to it.
   mutating func recordFile(of origin: String, isLarge: Bool, now: Date) {
     update(origin) { isLarge ? $0.recordLargeFile(now: now) : $0.recordSmallFile(now: now) }
   }

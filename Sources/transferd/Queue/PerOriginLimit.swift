@@ -1,6 +1,6 @@
 /// The setting `maxPerOrigin`: how many concurrent transfers one origin may have.
 enum PerOriginLimit: Equatable, Sendable {
-  /// As ``OriginWidth`` decides.
+  /// ``OriginWidth`` decides.
   case automatic
   /// At most this many, at any time.
   case fixed(Int)

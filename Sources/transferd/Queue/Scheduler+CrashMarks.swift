@@ -4,14 +4,14 @@ import Store
 import Threads
 import TransferAPI
 
-/// Isolation: a job that was running at more than one crash of the daemon runs with no other job beside it.
+/// Isolation: a job that was running at more than one crash of the daemon runs without any other job.
 extension Scheduler {
   /// Called at the start: finds out whether there are such jobs.
   func loadCrashMarks() async throws {
     if try await store.hasJobsToRunAlone() { send(.isolationNeeded) }
   }
 
-  /// Other jobs may start when the attempt has blocked them for this long, even if it goes on.
+  /// Other jobs may start when the attempt has blocked them for this long, even if it continues.
   func limitIsolation(_ attempt: JobQueue.IsolatedAttempt, _ limit: Duration) {
     logger.notice(
       "running a job alone because the daemon crashed while it ran",

@@ -52,7 +52,7 @@ extension Scheduler {
     return verdict.settlement
   }
 
-  /// Called after the end of the attempt was stored: the job has no attempt any more.
+  /// Called after the end of the attempt was stored: the job no longer has an attempt.
   /// - Parameter isSettled: whether the store accepted the settlement.
   private func didSettle(_ settlement: Settlement, isSettled: Bool) {
     guard let attempt = active.removeValue(forKey: settlement.id) else { return }

@@ -114,13 +114,13 @@ extension Scheduler {
     let wanted = verb.event.flatMap { try? JobState.running.applying($0) }
     var results: [JobID: Result<Bool, Problem>] = [:]
     var busy = ids
-    // A retry may be due right after its last attempt: then the job runs again.
+    // A retry may be due directly after the last attempt; then the job is running again.
     for _ in 0..<Self.maximumStopRounds where !busy.isEmpty {
       stop(busy, reason)
       var unsettled: [JobID] = []
       for id in busy {
         let end = await waitUntilIdle(id)
-        // The attempt may have ended in its own way before it was stopped.
+        // The attempt may have ended by itself before it was stopped.
         if end != nil, end == wanted { results[id] = .success(true) } else { unsettled.append(id) }
       }
       if verb == .cancel { await didWithdraw(busy) }
@@ -132,7 +132,7 @@ extension Scheduler {
     return results
   }
 
-  /// The one way in which a verb reaches the store, for one job and for many.
+  /// Applies a verb to the stored jobs. Verbs on one job and on many jobs all use this method.
   /// - Returns: for each id whether it changed, or the reason why not; without the jobs that run and have to be stopped first.
   private func applyToStored(
     _ verb: JobVerb, _ ids: [JobID], in scope: Scope
@@ -187,7 +187,7 @@ extension Scheduler {
   /// attempt, which resumes from the bytes on disk.
   /// - Parameters:
   ///   - change: checked by the intake.
-  ///   - address: what the new URL of the change means for this job.
+  ///   - address: the effect of the new URL on this job.
   func update(
     _ id: JobID, _ change: JobChange, _ address: AddressChange?, in scope: Scope
   ) async -> Result<ChangedJob, Problem> {

@@ -66,7 +66,7 @@ actor Scheduler {
 
   // MARK: Events and actions
 
-  /// Reports an event to the queue and begins what it decides. Never waits.
+  /// Reports an event to the queue and starts the actions that it decides. Never waits.
   func send(_ event: JobQueueEvent) {
     for action in queue.handle(event, now: Date()) { perform(action) }
     guard queue.isIdle else { return }
@@ -117,7 +117,7 @@ actor Scheduler {
 
   private func start(_ ids: [JobID]) {
     let reports = AttemptReports(
-      // Not awaited by the attempt: renaming the file should not wait for the start of other jobs.
+      // The attempt does not await this call, because renaming the file should not wait for the start of other jobs.
       transferred: { [weak self] transfers in Task { await self?.send(.transferred(transfers)) } },
       foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
       ended: { [weak self] responses in await self?.didEnd(responses) })

@@ -1,6 +1,6 @@
 import CCoding
 
-/// zlib's inflate, in one of its formats.
+/// Decodes with zlib's inflate, in one of its formats.
 final class Inflater {
   private var stream = z_stream()
   private(set) var isAtEnd = false

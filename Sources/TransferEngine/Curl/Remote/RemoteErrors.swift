@@ -41,14 +41,14 @@ enum RemoteErrors {
         "the server and this machine's libssh2 have no algorithm in common (before version 1.11 libssh2 knows RSA "
         + "keys only with SHA-1, which OpenSSH refuses; an Ed25519 or ECDSA host key helps)"
       return .remote(.refused(host: at.host, reply: reason, isTransient: false))
-    // libssh2's handshake and other failures of SSH's layers. What a server refuses has its own codes.
+    // libssh2's handshake and other failures of SSH's layers. A server's refusals have other codes.
     case CURLE_SSH, CURLE_FAILED_INIT: return .connection(.broken(at.reply.isEmpty ? "SSH failed" : at.reply))
     case CURLE_PARTIAL_FILE where at.options.isFTP && (400..<500).contains(at.status) && at.status != 426:
       return .remote(.busy(host: at.host, reply: at.reply))
     case CURLE_UNSUPPORTED_PROTOCOL: return .unsupportedScheme(at.options.scheme)
     case CURLE_USE_SSL_FAILED:
       return .connection(.tls(host: at.host, reason: "the server does not offer TLS", isTransient: false))
-    // HTTP's meaning does not apply: an attempt that sends or reads no more.
+    // These codes do not have their meaning for HTTP here: the attempt can no longer send or read.
     case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return .connection(.broken(at.reply))
     default:
       return CurlError.translate(

@@ -1,9 +1,9 @@
-/// What a file server tells about a file. HTTP has a response's head instead; with this type no HTTP status has to be
-/// invented.
+/// The facts that a file server reports about a file. HTTP has a response's head instead; with this type no HTTP status
+/// has to be invented.
 public struct RemoteFileFacts: Sendable, Hashable {
-  /// The size in bytes; `nil` if the server does not tell (an FTP server without `SIZE`, RFC 3659 §4).
+  /// The size in bytes; `nil` if the server does not report it (an FTP server without `SIZE`, RFC 3659 §4).
   public var size: Int64?
-  /// Nanoseconds since 1970; `nil` if it is unknown. FTP (`MDTM`) and SFTP tell whole seconds, SCP nothing.
+  /// Nanoseconds since 1970; `nil` if it is unknown. FTP (`MDTM`) and SFTP report whole seconds, SCP reports no time.
   public var modificationTime: Int64?
   /// Whether the protocol can start in the middle of a file; SCP cannot.
   public var isResumable: Bool

@@ -69,8 +69,9 @@ extension TransferError.RemoteFailure: CustomStringConvertible {
         + "server's own; if it is the same, trust it with: "
         + "ssh-keyscan -p \(port) -t \(Self.scanType(type)) \(host) >> \(file)"
     case .hostKeyChanged(let host, let type, let fingerprint, let expected):
-      "the SSH key of \(host) is \(type) \(fingerprint), which is not the one expected by \(expected): an attacker may be "
-        + "between, or the server has a new key. Nothing was sent; remove the old key only when you know the new one"
+      "the SSH key of \(host) is \(type) \(fingerprint), which is not the one expected by \(expected): an attacker may "
+        + "intercept the connection, or the server has a new key. Nothing was sent; "
+        + "remove the old key only when you know the new one"
     case .hostKeyRefused(let host, let reason): "the SSH server \(host) is refused: \(reason)"
     case .unsupported(let what): what
     }

@@ -68,7 +68,7 @@ public struct AWSSigV4Adapter: RequestInterceptor {
     if case .data(let data) = body { return .of(data) }
     let mayBeUnsigned = signature.sendsContentSHA256 && request.url.scheme == "https"
     if case .automatic = payloadSigning, mayBeUnsigned { return .unsigned }
-    // It can be read only once, and that is needed for sending.
+    // A stream can be read only once, when it is sent, so it cannot be hashed first.
     if case .stream = body { throw .body(.notReplayable) }
     return try await BlockingIO.run { () throws(TransferError) in try Self.hash(body) }
   }

@@ -12,7 +12,7 @@ public struct AWSSignature: Sendable, Hashable {
   public enum Payload: Sendable, Hashable {
     /// Its SHA-256, lower-case hexadecimal.
     case sha256(String)
-    /// Only S3 accepts it; https has to protect the body.
+    /// The body is not signed. Only S3 accepts this, and https must protect the body.
     case unsigned
 
     /// The hash of an empty body.
@@ -34,7 +34,7 @@ public struct AWSSignature: Sendable, Hashable {
   public var region: String
   /// `s3`, `execute-api`, …
   public var service: String
-  /// The path is encoded once more than on the wire. True for all services except S3.
+  /// The path is encoded once more than in the request that is sent. True for all services except S3.
   public var encodesPathTwice: Bool
   /// Dot segments and double slashes are resolved for the signature. True for all services except S3.
   public var normalizesPath: Bool
@@ -87,13 +87,13 @@ public struct AWSSignature: Sendable, Hashable {
     return request
   }
 
-  /// The request with the signature in its query, usable by anyone who has the URL until it expires. The host is signed, and the
-  /// fields named; they have to be sent as they are in the request.
-  /// - Parameter expiry: from 1 second to 7 days, which is what AWS allows; beyond it is cut.
-  /// - Parameter credentials: whose secret signs; the secret is not kept.
-  /// - Parameter date: the moment of the signature; servers refuse what is 15 minutes off.
-  /// - Parameter fields: names of the fields that are signed besides the host; case does not matter.
-  /// - Parameter payload: the body's digest; unsigned where the URL is for bodies that are not known yet.
+  /// The request with the signature in its query. Anyone who has the URL can use it until it expires. The host and the
+  /// named fields are signed; they must be sent exactly as they are in the request.
+  /// - Parameter expiry: limited to 1 second to 7 days, the range that AWS allows.
+  /// - Parameter credentials: the credentials whose secret signs the request; the secret is not stored.
+  /// - Parameter date: the time of the signature; servers refuse a time that is off by 15 minutes.
+  /// - Parameter fields: the names of fields that are signed in addition to the host; case does not matter.
+  /// - Parameter payload: the body's digest; `.unsigned` if the body is not known yet.
   /// - Parameter request: the request as it will be sent, its fields included.
   public func presign(
     _ request: TransferRequest, with credentials: AWSCredentials, expiresIn expiry: Duration = .seconds(3600),

@@ -82,7 +82,7 @@ enum CredentialProcess {
     if output == nil { kill(pid, SIGKILL) }
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    guard let output else { throw failure(command, "it did not come to an end, or printed too much") }
+    guard let output else { throw failure(command, "it did not end in time, or printed too much") }
     guard status == 0 else { throw failure(command, "it failed") }
     return output
   }

@@ -27,7 +27,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
   private struct State {
     var credential: Credential?
-    /// Changes whenever `credential` is set: tells whether a credential that was judged outside the lock is still current.
+    /// Changes whenever `credential` is set. It shows whether a credential that was checked outside the lock is still
+    /// current.
     var version = 0
     var refresh: Task<Result<Credential, any Error>, Never>?
     var refreshedAt: [ContinuousClock.Instant] = []
@@ -69,7 +70,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
   }
 
   public func retry(_ attempt: FailedAttempt, for session: Session) async -> RetryResult {
-    // A redirect to another origin leaves the credential behind, so a refusal there does not concern it.
+    // A redirect to another origin drops the credential, so a refusal by that origin does not concern the credential.
     guard !RefreshScope.isRefreshing, let request = attempt.request, let response = attempt.response,
       !request.hasLeftOrigin,
       authenticator.didRequest(request, with: response, failDueToAuthenticationError: attempt.error)

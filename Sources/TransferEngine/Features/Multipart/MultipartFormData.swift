@@ -77,11 +77,11 @@ public final class MultipartFormData {
   ///
   /// - Parameters:
   ///   - stream: read to its end before the call returns. Its error is thrown when the form is used.
-  ///   - length: bytes that it must bring; another number fails the form.
-  ///   - fileName: what the server is told that the file is called.
-  ///   - isolation: the caller's; nothing has to be given.
+  ///   - length: the number of bytes that the stream must produce; another number fails the form.
+  ///   - fileName: the file name that the form announces.
+  ///   - isolation: the caller's isolation; use the default.
   ///   - mimeType: the part's media type.
-  ///   - name: the field's.
+  ///   - name: the field's name.
   public func append<Pieces: AsyncSequence>(
     _ stream: Pieces, withLength length: Int64, name: String, fileName: String, mimeType: String,
     isolation: isolated (any Actor)? = #isolation

@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// Uploads of multipart forms.
 extension Session {
-  /// A form of any size, sent in constant memory. The closure is called now, and what it appends is looked at, not read;
-  /// what cannot be appended fails the request.
+  /// A form of any size, sent in constant memory. The closure is called before this method returns. Files that it
+  /// appends are examined, but not read. A part that cannot be appended fails the request.
   public func upload(
     multipartFormData: (MultipartFormData) -> Void, to convertible: any URLConvertible, method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil, requestModifier: RequestModifier? = nil
@@ -15,7 +15,7 @@ extension Session {
       requestModifier: requestModifier)
   }
 
-  /// A form as the body of a request that says itself what it is.
+  /// A form as the body of a request that describes itself.
   public func upload(
     multipartFormData: (MultipartFormData) -> Void, with convertible: any URLRequestConvertible,
     interceptor: (any RequestInterceptor)? = nil
@@ -25,7 +25,7 @@ extension Session {
     return upload(multipartFormData: form, with: convertible, interceptor: interceptor)
   }
 
-  /// A form as it is now; what is appended later is not sent. Every attempt has the same boundary.
+  /// A form as it is now; parts that are appended later are not sent. Every attempt has the same boundary.
   public func upload(
     multipartFormData: MultipartFormData, to convertible: any URLConvertible, method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil, interceptor: (any RequestInterceptor)? = nil, requestModifier: RequestModifier? = nil
@@ -33,7 +33,7 @@ extension Session {
     upload(UploadSource(multipartFormData), source(convertible, method, headers, requestModifier), interceptor)
   }
 
-  /// A form as it is now, as the body of a request that says itself what it is.
+  /// A form as it is now, as the body of a request that describes itself.
   public func upload(
     multipartFormData: MultipartFormData, with convertible: any URLRequestConvertible,
     interceptor: (any RequestInterceptor)? = nil

@@ -2,8 +2,8 @@ public import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells whether the network or a host is reachable, and when that changes, from the kernel's own routing decisions
-/// (rtnetlink(7)). It does not tell whether a server responds.
+/// Reports whether the network or a host is reachable, and when that changes, from the kernel's own routing decisions
+/// (rtnetlink(7)). It does not check whether a server responds.
 ///
 /// It uses two descriptors, and two more and a thread while there is a listener; nothing runs while nothing changes.
 /// Changes are reported as soon as the kernel reports them, at most ten times a second.

@@ -2,11 +2,13 @@ import NIOCore
 import Store
 import TransferAPI
 
-/// The response to the lines of a list: a run for lines that were added one after the other, a line for any other. Pure.
+/// The response for the lines of a list: one run for consecutive lines that were added, and one line for each other
+/// line. Pure.
 struct AddedLines {
   private(set) var bytes = ByteBuffer()
   private var run: AddedRun?
-  /// What the caller may see: a job that another one waits for is named only if it is in scope.
+  /// The jobs that the caller may see. If an added job waits for another one, the response names that job only if it is
+  /// in scope.
   let scope: Scope
 
   init(in scope: Scope) { self.scope = scope }

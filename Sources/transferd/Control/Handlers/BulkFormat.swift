@@ -33,7 +33,7 @@ enum BulkFormat: Equatable, Sendable {
       }
       return NewJob(source: "")
     }
-    guard fields.count <= 1 else { throw Problem(.invalid, "there are several header fields \(name); send one") }
+    guard fields.count <= 1 else { throw Problem(.invalid, "the header field \(name) occurs more than once") }
     let text = fields.first ?? "{}"
     guard text.utf8.count <= NewJob.maximumOptionsBytes else {
       throw Problem(.tooLarge, "\(name) is longer than \(NewJob.maximumOptionsBytes) bytes; use JSON lines")

@@ -8,7 +8,7 @@ struct BulkIntake {
   struct Line: Sendable {
     var number: Int
     var job: Result<NewJob, Problem>
-    /// About the bytes that it holds in memory.
+    /// The approximate number of bytes that the line holds in memory.
     var weight = 256
   }
 
@@ -17,7 +17,7 @@ struct BulkIntake {
 
   private var pending = ByteBuffer()
   private var lines: [Line] = []
-  /// The rest of a line that is too long is being dropped. It is answered once.
+  /// The rest of a line that is too long is being dropped. The line gets one result.
   private var isSkipping = false
   private(set) var lineNumber = 0
   /// The bytes of the line that has not ended yet.

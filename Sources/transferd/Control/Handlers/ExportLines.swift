@@ -3,12 +3,12 @@ import Store
 import TransferAPI
 import WireValues
 
-/// Writes exported jobs as lines of JSON. Jobs whose options are the same share a template: the line of the first one, cut
-/// where the texts of a job stand. A job with a secret is encoded by itself.
+/// Writes exported jobs as lines of JSON. Jobs with the same options share a template: the line of the first of them,
+/// cut at the texts that differ between jobs. A job with a secret is encoded without a template.
 struct ExportLines {
   private struct Template {
     let record: JobRecord
-    /// What stands before each text, and after the last one.
+    /// The bytes before each text, and after the last one.
     let literals: [[UInt8]]
     let places: [Place]
   }
@@ -16,7 +16,7 @@ struct ExportLines {
   private enum Place: String, CaseIterable {
     case source, destination, batch, key
 
-    /// A text for private use, which options hardly have. If they do, the job gets no template.
+    /// A text between private-use characters, which options rarely contain. If they do, the job gets no template.
     var mark: String { "\u{E000}\(rawValue)\u{E001}" }
 
     func text(of record: JobRecord) -> String {
@@ -31,7 +31,7 @@ struct ExportLines {
 
   private var templates: [Template] = []
 
-  /// More kinds of jobs than this are not remembered.
+  /// Maximum number of templates that are kept.
   private static let maximumTemplates = 8
 
   /// Appends the line of a job.
@@ -62,7 +62,7 @@ struct ExportLines {
       && !url.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@") }
   }
 
-  /// Whether the lines differ by their texts only.
+  /// Whether the lines of two jobs differ only in their texts.
   private static func isAlike(_ one: JobRecord, _ other: JobRecord) -> Bool {
     one.spec.kind == other.spec.kind && one.job.state == other.job.state && one.spec.priority == other.spec.priority
       && (one.spec.batch == nil) == (other.spec.batch == nil) && (one.spec.key == nil) == (other.spec.key == nil)

@@ -15,7 +15,7 @@ extension Handlers {
     }
   }
 
-  /// Lines of NDJSON in, a line of NDJSON out for each.
+  /// Adds the jobs of an NDJSON body. The response has one line of NDJSON for each line of the body that is not blank.
   private static func addLines(_ request: ControlRequest, _ daemon: DaemonServices) -> Response {
     let (caller, request) = (request.caller, request.request)
     return Reply.lines { writer in
@@ -42,7 +42,8 @@ extension Handlers {
         }
         do {
           while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
-          // All lines are answered, or a group could not be answered: then no more lines are taken.
+          // The response has a result for every line, or the results of a group could not be made. In both cases no
+          // more lines are taken.
           lines.abandon()
           try await group.waitForAll()
         } catch {

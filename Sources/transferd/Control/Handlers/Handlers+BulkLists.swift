@@ -4,7 +4,8 @@ import Store
 import TransferAPI
 
 extension Handlers {
-  /// A list of URLs or paths in; runs of added lines, and a line for each that was not simply added, out.
+  /// Adds the jobs of a list of URLs or paths. The response has runs of added lines, and a line for each line that has
+  /// an error, a warning or an existing job.
   ///
   /// Three tasks work at the same time: one reads the body, one checks groups of up to 1,000 jobs, one stores them.
   /// - Throws: `Problem` for common options that cannot be used.
@@ -49,7 +50,8 @@ extension Handlers {
         }
         do {
           while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
-          // All lines are answered, or a group could not be answered: then no more lines are taken.
+          // The response has a result for every line, or the results of a group could not be made. In both cases no
+          // more lines are taken.
           pieces.abandon()
           groups.abandon()
           try await group.waitForAll()

@@ -12,7 +12,7 @@ extension Handlers {
       in: scope, jobs: try request.ids("jobs").map(Set.init), batch: try await request.batch(in: scope, daemon.store),
       finalOnly: try request.flag("final") ?? false)
     let lastID = request.header("Last-Event-ID").flatMap { Int64($0) }
-    // A client that connects again repeats the URL of the first time: the last event that it saw counts.
+    // A client that reconnects repeats its first URL, so the number of the last event that it received has precedence.
     let since = try request.integer("since", in: Int64(0)...Int64.max).map { max($0, lastID ?? 0) } ?? lastID
     if try request.flag("follow") == false {
       let limit = try request.integer("limit", in: 1...10_000_000) ?? .max
@@ -21,7 +21,7 @@ extension Handlers {
     let wantsSums = try request.flag("sums") ?? false
     let withProgress = try request.flag("progress") ?? false
     if wantsSums, withProgress || filter.jobs != nil || filter.finalOnly {
-      throw Problem(.invalid, "sums are for all jobs or a batch, without jobs, final and progress")
+      throw Problem(.invalid, "sums cannot be combined with jobs, final and progress; they cover all jobs or one batch")
     }
     let start: Int64
     if let since { start = since } else { start = try await daemon.store.lastEvent(in: .everything) }

@@ -74,7 +74,7 @@ struct JobListing: Sendable {
     cursor = after.map { JobListCursor(after: $0) }
     batch = try await request.batch(in: scope, daemon.store)
     guard let ids = try request.ids("ids") else { return }
-    guard order == nil || order == .id else { throw Problem(.invalid, "order is not for ids: they come ascending") }
+    guard order == nil || order == .id else { throw Problem(.invalid, "ids are listed in ascending order; omit order") }
     self.ids = Set(ids).sorted().filter { id in after.map { id > $0 } ?? true }[...]
   }
 

@@ -7,7 +7,7 @@ import TransferAPI
 extension Handlers {
   /// Makes an empty file, for data that a client reads from its standard input.
   static let makeSpool: RouteTable.Handler = { request, daemon in
-    guard let name = request.query("name") else { throw Problem(.invalid, "name says what the file is called") }
+    guard let name = request.query("name") else { throw Problem(.invalid, "missing parameter name: the file's name") }
     await daemon.sweepSpools()
     return try Reply.json(try daemon.spools.create(name, for: request.caller.uid), status: .created)
   }
@@ -15,7 +15,7 @@ extension Handlers {
   /// Appends a piece to the file.
   static let fillSpool: RouteTable.Handler = { request, daemon in
     guard let offset = try request.integer("offset", in: Int64(0)...Int64.max) else {
-      throw Problem(.invalid, "offset says where the piece begins")
+      throw Problem(.invalid, "missing parameter offset: where the piece begins")
     }
     let body = try await request.collected(upTo: SpoolDirectory.maximumPieceBytes)
     let piece = Array(body.bytes.readableBytesView)
@@ -35,7 +35,7 @@ extension Handlers {
     let scope = request.caller.scope
     _ = try daemon.spools.status(request.parameter, in: scope)
     guard try await daemon.store.spools()[request.parameter] == nil else {
-      throw Problem(.notAllowed, "a job has it; remove the job")
+      throw Problem(.notAllowed, "a job uses the spooled file; remove the job")
     }
     daemon.spools.remove(request.parameter, in: scope)
     return Response(status: .noContent)

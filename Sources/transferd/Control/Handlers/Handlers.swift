@@ -1,2 +1,2 @@
-/// The handlers of the route table; one file a noun.
+/// The handlers of the route table; one file for each noun.
 enum Handlers {}

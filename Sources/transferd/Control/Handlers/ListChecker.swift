@@ -2,14 +2,14 @@ import NIOCore
 import Store
 import TransferAPI
 
-/// Makes checked jobs of the pieces of a list, in groups.
+/// Makes jobs from the pieces of a list, and checks them in groups.
 struct ListChecker: Sendable {
   private enum Maker: Sendable {
     case downloads(DownloadList)
     case uploads(UploadList)
   }
 
-  /// The longest URL or path, in bytes. Both have lower limits of their own.
+  /// The longest URL or path, in bytes. Jobs have lower limits for both, which are checked later.
   static let maximumItemBytes = 64 << 10
 
   private let intake: JobIntake
@@ -17,7 +17,7 @@ struct ListChecker: Sendable {
   private var maker: Maker
   private var reader: ListReader
 
-  /// - Throws: `Problem` for common options that cannot be used, whatever the lines are.
+  /// - Throws: `Problem` for common options that are wrong for every line.
   init(_ format: BulkFormat, _ options: NewJob, _ intake: JobIntake, _ caller: Caller) async throws(Problem) {
     self.intake = intake
     self.caller = caller

@@ -10,7 +10,7 @@ struct ListCutter {
     /// One item that is longer than the limit. Its bytes are dropped.
     case tooLong
 
-    /// About the bytes that it holds in memory.
+    /// The approximate number of bytes that the piece holds in memory.
     var weight: Int {
       switch self {
       case .items(let bytes): bytes.readableBytes + 256

@@ -32,7 +32,7 @@ struct SumStream {
       // A half-closed client may still read; writing to a closed connection fails.
       if buffer.readableBytes == 0, reasons != .news { buffer.writeString(": still here\n\n") }
       try await writer.write(buffer)
-      // What happens meanwhile is sent together.
+      // Changes during this pause are sent together.
       if reasons.contains(.news) { try? await Task.pause(for: daemon.hub.gatheringTime(EventStream.progressInterval)) }
     }
   }
@@ -56,7 +56,7 @@ struct SumStream {
     }
     guard sums != sent else { return false }
     sent = sums
-    // The number lets a client that connects again go on after the failures that it has seen.
+    // With this number, a client that reconnects continues after the failures that it has received.
     buffer.writeString("id: \(cursor)\nevent: sums\ndata: ")
     buffer.writeBytes(try Reply.line(sums))
     buffer.writeString("\n")

@@ -15,7 +15,7 @@ final class WatcherWakes: Sendable {
     static let disconnect = Reasons(rawValue: 4)
   }
 
-  /// An element at once and after each wake.
+  /// Yields one element at once and one after each wake.
   let stream: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
   private let pending = Mutex(Reasons.news)
