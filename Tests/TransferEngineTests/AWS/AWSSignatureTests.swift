@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Vectors of AWS's own test suite (awslabs/aws-c-auth, aws-signing-test-suite/v4) and of its documentation.
+/// Test vectors from AWS's test suite (awslabs/aws-c-auth, aws-signing-test-suite/v4) and from its documentation.
 @Suite struct AWSSignatureTests {
   static let suite = AWSCredentials(
     accessKeyID: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
@@ -94,7 +94,7 @@ import Testing
       ], body: "Param1=value1", signature: "328d1b9eaadca9f5818ef05e8392801e091653bafec24fcab71e7344e7f51422"),
   ]
 
-  @Test("the signatures of AWS's test suite", arguments: vectors)
+  @Test("signatures equal those of AWS's test suite", arguments: vectors)
   func testSuite(_ vector: Vector) {
     let time = AWSSignature.timestamp(Self.august)
     var fields = [("Host", "example.amazonaws.com"), ("X-Amz-Date", time)] + vector.fields
@@ -110,7 +110,7 @@ import Testing
       "\(canonical.text)")
   }
 
-  @Test("the signing key of the documentation's example")
+  @Test("the signing key equals the example in AWS's documentation")
   func signingKey() {
     let key = AWSSignature(region: "us-east-1", service: "iam")
       .signingKey("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", time: "20120215T000000Z")
@@ -153,7 +153,7 @@ import Testing
     ),
   ]
 
-  @Test("the examples of S3's documentation, through the adapter", arguments: s3Examples.indices)
+  @Test("the adapter signs the examples of S3's documentation correctly", arguments: s3Examples.indices)
   func s3Documentation(_ index: Int) async throws {
     let (_, target, method, headers, body, names, expected) = Self.s3Examples[index]
     let adapter = AWSSigV4Adapter(credentials: Self.s3, region: "us-east-1", now: { Self.may })
@@ -167,7 +167,7 @@ import Testing
     #expect(signed.headers[.amzContentSHA256] == AWSSignature.Payload.of(Data((body ?? "").utf8)).headerValue)
   }
 
-  @Test("the presigned URL of S3's documentation")
+  @Test("a presigned URL equals the example in S3's documentation")
   func presigned() throws {
     let signed = try AWSSignature(region: "us-east-1")
       .presign(s3Request("/test.txt"), with: Self.s3, expiresIn: .seconds(86_400), at: Self.may)
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(
-    "an expiry is cut to what AWS allows",
+    "the expiry of a presigned URL is limited to the range that AWS allows",
     arguments: [(Duration.seconds(0), "1"), (.seconds(9_999_999), "604800"), (.milliseconds(1500), "1")])
   func expiry(_ duration: Duration, _ expected: String) throws {
     let signed = try AWSSignature(region: "r")
@@ -192,7 +192,7 @@ import Testing
     #expect(signed.url.string.contains("&X-Amz-Expires=\(expected)&"))
   }
 
-  @Test("a signed request is signed again, not twice")
+  @Test("signing a signed request replaces the old signature")
   func again() throws {
     var credentials = Self.s3
     credentials.sessionToken = "token"
@@ -205,7 +205,7 @@ import Testing
     #expect(old.headers[.amzContentSHA256] == "UNSIGNED-PAYLOAD")
   }
 
-  @Test("what changes on the way is not signed, and the port is where it is sent")
+  @Test("headers that change on the way are not signed, and Host contains a port that is not the default")
   func fields() throws {
     let request = TransferRequest(
       url: try RequestURL("http://u:p@Example.com:9000/b/k"),
@@ -228,7 +228,7 @@ import Testing
   }
 
   @Test(
-    "canonical paths",
+    "paths are canonicalized as AWS requires",
     arguments: [
       ("/a%2Fb", false, false, "/a/b"), ("/a%2fb c", false, false, "/a/b%20c"), ("/a+b", false, false, "/a%2Bb"),
       ("/a/../b//c/.", false, false, "/a/../b//c/."), ("/a%20b", true, true, "/a%2520b"),
@@ -240,7 +240,7 @@ import Testing
     #expect(AWSCanonical.path(path, isNormalized: isNormalized, isEncodedTwice: isTwice) == expected)
   }
 
-  @Test("files are hashed unless S3 gets them over https", arguments: [true, false])
+  @Test("automatic payload signing hashes a file over http, but not over https", arguments: [true, false])
   func files(_ isTLS: Bool) async throws {
     let directory = try TemporaryDirectory()
     let payload = Payload(size: 3_000_000)
@@ -258,7 +258,7 @@ import Testing
     #expect(try await hash(.automatic, .data(Data("x".utf8))) == sha256(of: Data("x".utf8)))
   }
 
-  @Test("credentials show neither secret nor token")
+  @Test("descriptions of credentials contain neither the secret key nor the session token")
   func redacted() {
     let credentials = AWSCredentials(accessKeyID: "AKID", secretAccessKey: "geheim", sessionToken: "marke")
     var dumped = ""

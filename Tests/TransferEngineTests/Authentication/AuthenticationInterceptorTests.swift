@@ -11,7 +11,7 @@ private struct Token: AuthenticationCredential, Equatable {
   var requiresRefresh = false
 }
 
-/// Counts tokens up; refuses to when it is told so.
+/// Increases the token with each refresh, or throws `failure`.
 private final class TokenAuthenticator: Authenticator {
   let refreshes = Mutex(0)
   let started = Gate()
@@ -48,7 +48,7 @@ private final class TokenAuthenticator: Authenticator {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct AuthenticationInterceptorTests {
-  /// Takes this token and those after it.
+  /// Accepts this token and all later ones.
   private static func server(from token: Int) throws -> LoopbackServer {
     try LoopbackServer { request in
       if request.path == "/refresh" { return .response(200) }
@@ -77,7 +77,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(server.requests.count == 1)
   }
 
-  @Test("an expired credential is refreshed before the request, a refused one after it")
+  @Test("an expired credential is refreshed before the request, a rejected credential after the 401")
   func renewing() async throws {
     for (isExpired, requests) in [(true, ["Bearer 2"]), (false, ["Bearer 1", "Bearer 2"])] {
       let server = try Self.server(from: 2)
@@ -93,7 +93,7 @@ private final class TokenAuthenticator: Authenticator {
     }
   }
 
-  @Test("many requests, one refresh", arguments: [true, false])
+  @Test("20 waiting requests share one refresh", arguments: [true, false])
   func coalescing(_ isExpired: Bool) async throws {
     let server = try Self.server(from: 2)
     let authenticator = TokenAuthenticator(isSlow: true)
@@ -113,7 +113,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(authenticator.refreshes.withLock { $0 } == 1)
   }
 
-  @Test("a failed refresh fails the waiting requests, and the next request starts another")
+  @Test("a failed refresh fails its request, and the next request starts another refresh")
   func failing() async throws {
     struct Refused: Error {}
     let server = try Self.server(from: 2)
@@ -159,7 +159,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(server.requests[0].headers["Authorization"] == nil)
   }
 
-  @Test("a refusal by another origin after a redirect starts no refresh")
+  @Test("a 401 from another origin after a redirect starts no refresh")
   func redirected() async throws {
     let target = try LoopbackServer { _ in .response(401) }
     let server = try LoopbackServer { _ in .redirect(to: target.url("/")) }
@@ -172,7 +172,8 @@ private final class TokenAuthenticator: Authenticator {
     #expect(target.requests[0].headers["Authorization"] == nil)
   }
 
-  /// Refreshes to credentials that require another refresh, so many times; its methods use the interceptor's credential.
+  /// Its first `stale` refreshes return a credential that requires another refresh. `isRequest` reads the interceptor's
+  /// credential.
   private final class StubbornAuthenticator: Authenticator {
     let refreshes = Mutex(0)
     let questions = Mutex(0)
@@ -199,7 +200,7 @@ private final class TokenAuthenticator: Authenticator {
 
     func isRequest(_ request: TransferRequest, authenticatedWith credential: Token) -> Bool {
       questions.withLock { $0 += 1 }
-      // Reads the interceptor's credential: no lock may be held.
+      // This would deadlock if the interceptor held its lock during the call.
       return request.headers[.authorization] == "Bearer \(interceptor?.credential?.value ?? 0)"
     }
   }
@@ -231,7 +232,7 @@ private final class TokenAuthenticator: Authenticator {
     #expect(server.requests.isEmpty)
   }
 
-  @Test("an authenticator is asked once for each refusal, and may read the interceptor's credential")
+  @Test("an authenticator is called once for each 401, and can read the interceptor's credential")
   func noLock() async throws {
     let server = try Self.server(from: 2)
     let authenticator = StubbornAuthenticator(stale: 0)

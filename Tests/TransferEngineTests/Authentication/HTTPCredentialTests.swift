@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct HTTPCredentialTests {
-  /// Answers as RFC 7616 asks: a challenge first, then what was sent, once it is signed.
+  /// Sends a challenge first, as RFC 7616 requires. Returns the request's body when the request has credentials.
   private static func digestServer(onlyBasic: Bool = false, leaving target: String? = nil) throws -> LoopbackServer {
     try LoopbackServer { request in
       let scheme = onlyBasic ? "Basic" : "Digest"
@@ -30,7 +30,7 @@ import Testing
     ).response()
   }
 
-  @Test("basic and bearer go out at once")
+  @Test("basic and bearer credentials are sent with the first request")
   func atOnce() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     _ = try await Self.send(server, .basic(username: "u", password: "p:p"))
@@ -41,7 +41,7 @@ import Testing
       ])
   }
 
-  @Test("digest: the challenge is not the response, and the password is not sent")
+  @Test("with digest the caller gets the final response, and the password is not sent")
   func digest() async throws {
     let server = try Self.digestServer()
     for credential: HTTPCredential in [
@@ -57,7 +57,7 @@ import Testing
     #expect(server.requests.allSatisfy { $0.headers["Authorization"]?.contains("secret") != true })
   }
 
-  @Test("any: where only basic is asked for, basic is given")
+  @Test("negotiateAny uses basic if the server offers only basic; digest does not")
   func anyBasic() async throws {
     let server = try Self.digestServer(onlyBasic: true)
     #expect(try await Self.send(server, .negotiateAny(username: "u", password: "p")).head?.status == 200)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("a download through digest is a download: no challenge in the file, and a Range after it")
+  @Test("a download with digest resumes, and the body of the challenge is not written to the file")
   func download() async throws {
     let payload = Payload(size: 400_000)
     let file = FileBehaviour.file(payload).dropping(after: 150_000, on: .first(1)).handler()
@@ -99,28 +99,28 @@ import Testing
       }
       return file(request)
     }
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     var request = try TransferRequest.of(server)
     request.credential = .digest(username: "u", password: "p")
-    let response = try await room.download(request, interceptor: .atOnce(2)).response()
+    let response = try await fixture.download(request, interceptor: .atOnce(2)).response()
     #expect(response.error == nil)
     #expect(response.resumedFrom == 150_000)
-    try room.expectOnly(payload)
+    try fixture.expectOnly(payload)
     #expect(server.requests.count == 4)
   }
 
-  @Test("a wrong password is a 401 with its page, once", arguments: [true, false])
+  @Test("a wrong digest password gives the 401 response and is tried only once", arguments: [true, false])
   func wrong(_ isDownload: Bool) async throws {
     let server = try LoopbackServer { _ in
       .response(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"abc\", qop=\"auth\""], text: "no")
     }
     if isDownload {
-      let room = try DownloadRoom()
+      let fixture = try DownloadFixture()
       var request = try TransferRequest.of(server)
       request.credential = .digest(username: "u", password: "p")
-      let response = try await room.download(request).response()
+      let response = try await fixture.download(request).response()
       #expect(response.error?.status == 401)
-      #expect(try room.names() == [])
+      #expect(try fixture.names() == [])
     } else {
       let response = try await Self.send(server, .digest(username: "u", password: "p"))
       #expect(response.head?.status == 401)
@@ -130,14 +130,14 @@ import Testing
   }
 
   @Test(
-    "no credential goes along to another origin",
+    "a redirect to another origin sends no credential",
     arguments: [
       .basic(username: "u", password: "secret"), .digest(username: "u", password: "secret"),
       .negotiateAny(username: "u", password: "secret"), .bearer(token: "secret"),
     ] as [HTTPCredential])
   func redirect(_ credential: HTTPCredential) async throws {
     let target = try LoopbackServer { request in
-      // Asks for everything it could be given.
+      // Sends a challenge, so that a client that wants to send credentials would do so.
       request.headers["Authorization"] == nil
         ? .response(401, headers: ["WWW-Authenticate": "Digest realm=\"r\", nonce=\"abc\", qop=\"auth\""])
         : .response(200)
@@ -156,7 +156,7 @@ import Testing
     #expect(target.requests[0].headers["Authorization"] == nil)
   }
 
-  @Test("the session's own fields stay behind too, but for those that say nothing of the user")
+  @Test("a redirect to another origin sends no Authorization and no Cookie from the session's default headers")
   func defaultFields() async throws {
     let target = try LoopbackServer { _ in .response(200) }
     let server = try LoopbackServer { $0.path == "/near" ? .response(200) : .redirect(to: target.url("/")) }
@@ -172,7 +172,7 @@ import Testing
     #expect(target.requests[0].headers["User-Agent"] == "tests")
   }
 
-  @Test("a proxy's field is not sent to an origin")
+  @Test("Proxy-Authorization is not sent to an origin server")
   func proxyField() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     _ = await Session().request(
@@ -181,7 +181,7 @@ import Testing
     #expect(server.requests[0].headers["Proxy-Authorization"] == nil)
   }
 
-  @Test("one request's credential is not the next one's, on the same connection")
+  @Test("the next request on the same connection does not use the previous request's credential")
   func pooled() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let session = Session()
@@ -191,13 +191,13 @@ import Testing
     }
     #expect(server.requests.map { $0.headers["Authorization"] != nil } == [true, false, true, false])
     #expect(server.counters.connections == 1)
-    // A handle that has been through a digest does not sign for the next request.
+    // A libcurl handle that was used for digest does not sign the next request.
     let digest = try Self.digestServer()
     #expect(try await Self.send(digest, .digest(username: "u", password: "p"), session: session).head?.status == 200)
     #expect(await session.request(try RequestURL(digest.url("/"))).response().head?.status == 401)
   }
 
-  @Test("no description says a secret")
+  @Test("descriptions of credentials contain no secret")
   func descriptions() {
     for credential: HTTPCredential in [
       .basic(username: "u", password: "secret"), .digest(username: "u", password: "secret"),
@@ -210,7 +210,7 @@ import Testing
   }
 }
 
-/// Changes each request as it is told.
+/// Applies `change` to each request.
 struct Adding: RequestInterceptor {
   let change: @Sendable (inout TransferRequest) -> Void
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Against a server that others wrote, as its users know it.
+/// Tests against httpbin, a server of another project.
 @Suite(.timeLimit(.minutes(5))) struct HttpbinTests {
   private struct Echo: Decodable {
     var headers: [String: String]?
@@ -28,7 +28,7 @@ import Testing
     return (response, try? JSONDecoder().decode(Echo.self, from: response.data ?? Data()))
   }
 
-  @Test("methods, with and without a body")
+  @Test("all methods work, with and without a body")
   func methods() async throws {
     let httpbin = try await Httpbin()
     for method: HTTPRequest.Method in [.get, .post, .put, .patch, .delete] {
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(
-    "authentication",
+    "each authentication method gives the expected status",
     arguments: [
       ("/basic-auth/u/p", HTTPCredential.basic(username: "u", password: "p"), 200),
       ("/basic-auth/u/p", .negotiateAny(username: "u", password: "p"), 200),
@@ -64,14 +64,14 @@ import Testing
     ])
   func authentication(_ path: String, _ credential: HTTPCredential, _ status: Int) async throws {
     let httpbin = try await Httpbin()
-    // Its digest wants to see its own cookie again, as a browser would bring it.
+    // httpbin's digest endpoint requires a cookie, as a browser would send it.
     let headers: HTTPFields = path.hasPrefix("/digest") ? [.cookie: "fake=fake_value"] : [:]
     let (response, _) = try await Self.get(httpbin, path, headers: headers, credential: credential)
     #expect(response.error == nil)
     #expect(response.head?.status == status)
   }
 
-  @Test("redirects", arguments: ["/redirect/5", "/relative-redirect/5", "/absolute-redirect/5"])
+  @Test("five redirects are followed", arguments: ["/redirect/5", "/relative-redirect/5", "/absolute-redirect/5"])
   func redirects(_ path: String) async throws {
     let httpbin = try await Httpbin()
     let (response, echo) = try await Self.get(httpbin, path)
@@ -80,7 +80,7 @@ import Testing
     #expect(response.metrics.count == 6)
   }
 
-  @Test("what a redirect makes of the method", arguments: [(303, "GET"), (307, "PUT"), (308, "PUT")])
+  @Test("303 changes PUT to GET; 307 and 308 keep PUT", arguments: [(303, "GET"), (307, "PUT"), (308, "PUT")])
   func methodAfterRedirect(_ status: Int, _ method: String) async throws {
     let httpbin = try await Httpbin()
     let (response, echo) = try await Self.get(
@@ -89,7 +89,7 @@ import Testing
     #expect(echo?.method == method)
   }
 
-  @Test("codings are undone", arguments: ["/gzip", "/deflate", "/brotli"])
+  @Test("gzip, deflate and brotli bodies are decoded", arguments: ["/gzip", "/deflate", "/brotli"])
   func codings(_ path: String) async throws {
     let httpbin = try await Httpbin()
     let (response, echo) = try await Self.get(httpbin, path)
@@ -122,21 +122,21 @@ import Testing
     }
   }
 
-  @Test("streams")
+  @Test("streamed responses arrive completely")
   func streams() async throws {
     let httpbin = try await Httpbin()
     let (lines, _) = try await Self.get(httpbin, "/stream/20")
     #expect(lines.data?.split(separator: UInt8(ascii: "\n")).count == 20)
     let (bytes, _) = try await Self.get(httpbin, "/stream-bytes/50000?chunk_size=1000&seed=1")
     #expect(bytes.data?.count == 50_000)
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let request = TransferRequest(url: try RequestURL(httpbin.url("/range/100000")))
-    let response = try await room.download(request).response()
+    let response = try await fixture.download(request).response()
     #expect(response.error == nil)
-    #expect(FileFacts(room.path)?.size == 100_000)
+    #expect(FileFacts(fixture.path)?.size == 100_000)
   }
 
-  @Test("every status is a response", arguments: [200, 204, 404, 418, 500, 503])
+  @Test("every status gives a response without an error", arguments: [200, 204, 404, 418, 500, 503])
   func statuses(_ status: Int) async throws {
     let httpbin = try await Httpbin()
     let (response, _) = try await Self.get(httpbin, "/status/\(status)")

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct NetrcAdapterTests {
   private static let basic = "Basic \(Data("u:secret".utf8).base64EncodedString())"
 
-  private struct Room {
+  private struct Fixture {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }
@@ -21,13 +21,13 @@ import Testing
     }
   }
 
-  @Test("the host of the request's own URL is looked up, that of a redirect is not")
+  @Test("only the host of the request's own URL is looked up, not the host of a redirect")
   func firstHostOnly() async throws {
-    let room = try Room()
+    let fixture = try Fixture()
     let target = try LoopbackServer { _ in .response(200) }
-    // Both are in the file, by names: the redirect must not be looked up all the same.
+    // Both hosts are in the netrc file, but the host of the redirect must not be looked up.
     let server = try LoopbackServer { _ in .redirect(to: "http://localhost:\(target.port)/") }
-    let adapter = try room.netrc(
+    let adapter = try fixture.netrc(
       "machine 127.0.0.1 login u password secret\nmachine localhost login other password leaked")
     let session = Session(interceptor: adapter)
     #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
@@ -35,13 +35,13 @@ import Testing
     #expect(target.requests[0].headers["Authorization"] == nil)
   }
 
-  @Test("an empty default is no credential, and no reason to send any")
+  @Test("an empty default entry gives a host no credential, also after a redirect")
   func emptyDefault() async throws {
-    // CVE-2024-11053: curl sent the first host's password to the second one, where that had an entry without one.
-    let room = try Room()
+    // CVE-2024-11053: curl sent the first host's password to the second host if the second entry had no password.
+    let fixture = try Fixture()
     let target = try LoopbackServer { _ in .response(200) }
     let server = try LoopbackServer { _ in .redirect(to: target.url("/")) }
-    let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret\ndefault\n"))
+    let session = Session(interceptor: try fixture.netrc("machine 127.0.0.1 login u password secret\ndefault\n"))
     #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
     #expect(target.requests[0].headers["Authorization"] == nil)
     let other = try RequestURL("http://localhost:\(target.port)/")
@@ -49,11 +49,11 @@ import Testing
     #expect(target.requests[1].headers["Authorization"] == nil)
   }
 
-  @Test("what the request brings comes first; a user without a password gets one")
+  @Test("credentials of the request override netrc; a user name without a password gets the password from netrc")
   func precedence() async throws {
-    let room = try Room()
+    let fixture = try Fixture()
     let server = try LoopbackServer { _ in .response(200) }
-    let session = Session(interceptor: try room.netrc("machine 127.0.0.1 login u password secret"))
+    let session = Session(interceptor: try fixture.netrc("machine 127.0.0.1 login u password secret"))
     func sent(_ url: String, _ headers: HTTPFields = [:]) async throws -> String? {
       let before = server.requests.count
       _ = await session.request(try RequestURL(url), headers: headers).response()
@@ -64,21 +64,21 @@ import Testing
     let own = "Basic \(Data("me:mine".utf8).base64EncodedString())"
     #expect(try await sent("http://me:mine@127.0.0.1:\(server.port)/") == own)
     #expect(try await sent(server.url("/"), [.authorization: "Bearer x"]) == "Bearer x")
-    let nobody = "Basic \(Data("me:".utf8).base64EncodedString())"
-    #expect(try await sent("http://me@127.0.0.1:\(server.port)/") == nobody)
+    let emptyPassword = "Basic \(Data("me:".utf8).base64EncodedString())"
+    #expect(try await sent("http://me@127.0.0.1:\(server.port)/") == emptyPassword)
   }
 
-  @Test("a file that changed is read again; one that must be there and is not fails the request")
+  @Test("a changed netrc file is read again, and a missing netrc file fails the request")
   func changes() async throws {
-    let room = try Room()
+    let fixture = try Fixture()
     let server = try LoopbackServer { _ in .response(200) }
-    let adapter = try room.netrc("machine 127.0.0.1 login old password old!")
+    let adapter = try fixture.netrc("machine 127.0.0.1 login old password old!")
     let session = Session(interceptor: adapter)
     let url = try RequestURL(server.url("/"))
     _ = await session.request(url).response()
-    _ = try room.netrc("machine 127.0.0.1 login u password secret")
-    // Two writes within one tick of the kernel's clock would have the same time.
-    setModificationTime(room.directory.path("netrc"), 1_700_000_000)
+    _ = try fixture.netrc("machine 127.0.0.1 login u password secret")
+    // Two writes within one tick of the kernel's clock would give the same modification time.
+    setModificationTime(fixture.directory.path("netrc"), 1_700_000_000)
     _ = await session.request(url).response()
     #expect(server.requests[1].headers["Authorization"] == Self.basic)
     let missing = Session(interceptor: NetrcAdapter(path: "/nonexistent/netrc"))

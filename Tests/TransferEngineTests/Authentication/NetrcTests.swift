@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "what a file says of the host h",
+    "the credentials of host h are parsed from a netrc file",
     arguments: [
       ("machine h login u password p", "u:p"), ("machine h\n  login u\n\tpassword p\n", "u:p"),
       ("machine h password p login u", "u:p"), ("machine H login u password p", "u:p"),
@@ -44,7 +44,7 @@ import Testing
     #expect(!"\(file.entries)".contains("1 "))
   }
 
-  @Test("any file can be read to its end")
+  @Test("random netrc files do not crash or hang the parser")
   func anything() {
     var generator = SystemRandomNumberGenerator()
     let words = [
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("a file that others can read is warned of, one without passwords is not")
+  @Test("a netrc file that others can read causes a warning only if it contains passwords")
   func permissions() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.file("netrc", text: "machine h login u password p")

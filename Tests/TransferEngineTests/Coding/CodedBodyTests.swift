@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Coded bodies on the wire (faults A18, A33, G6).
+/// Compressed response bodies (faults A18, A33, G6).
 @Suite(.timeLimit(.minutes(5))) struct CodedBodyTests {
   private static let payload = Payload(size: 200_000)
 
@@ -30,7 +30,9 @@ import Testing
     }
   }
 
-  @Test("all codings are asked for, and undone", arguments: ["gzip", "deflate", "br", "zstd"], [true, false])
+  @Test(
+    "all supported content codings are requested and decoded", arguments: ["gzip", "deflate", "br", "zstd"],
+    [true, false])
   func data(_ coding: String, _ isChunked: Bool) async throws {
     let server = try Self.server(coding, Self.encoded(coding), isChunked: isChunked)
     let response = await Session().request(try RequestURL(server.url("/"))).response()
@@ -40,7 +42,7 @@ import Testing
   }
 
   @Test(
-    "a coded body that ends early is no body, though its length is right",
+    "a compressed body that ends early is an error, even if its length is correct",
     arguments: ["gzip", "deflate", "br", "zstd"], [true, false])
   func truncated(_ coding: String, _ isChunked: Bool) async throws {
     let server = try Self.server(coding, Self.encoded(coding).dropLast(1), isChunked: isChunked)
@@ -50,41 +52,43 @@ import Testing
       return
     }
     #expect(response.error?.isTransient == true)
-    // Nor is it a file, where it was not asked for.
-    let room = try DownloadRoom()
-    let download = try await room.download(server).response()
+    // A download whose body is compressed without a request fails as well.
+    let fixture = try DownloadFixture()
+    let download = try await fixture.download(server).response()
     guard case .response(.undecodable)? = download.error else {
       Issue.record("\(String(describing: download.error))")
       return
     }
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("a download that is coded without a request is decoded too", arguments: ["gzip", "deflate", "br", "zstd"])
+  @Test(
+    "a download is decoded if the server compresses it without being asked",
+    arguments: ["gzip", "deflate", "br", "zstd"])
   func download(_ coding: String) async throws {
     let server = try Self.server(coding, Self.encoded(coding))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().error == nil)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().error == nil)
+    try fixture.expectOnly(Self.payload)
   }
 
-  @Test("a bomb does not fill the disk")
+  @Test("a decompression bomb does not fill the disk")
   func bomb() async throws {
     let server = try LoopbackServer(.file(Self.payload).gzipBomb(unfoldingTo: 200 << 20))
     var configuration = SessionConfiguration()
     configuration.decodingLimit = DecodingLimit(freeBytes: 8 << 20, ratio: 20)
-    let room = try DownloadRoom(Session(configuration: configuration))
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture(Session(configuration: configuration))
+    let response = try await fixture.download(server).response()
     guard case .response(.bodyTooLarge)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
     #expect(response.error?.isTransient == false)
     #expect(response.bytesReceived < 64 << 20)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("no body, no coding: HEAD, 204, and a length of 0")
+  @Test("Content-Encoding is ignored for HEAD, 204 and empty bodies")
   func empty() async throws {
     let server = try LoopbackServer { request in
       request.path == "/204"
@@ -98,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("what the request itself says of codings is what is asked for, and is undone")
+  @Test("the request's own Accept-Encoding is sent, and the response is decoded")
   func own() async throws {
     let server = try Self.server("gzip", Self.encoded("gzip"))
     let response = await Session().request(

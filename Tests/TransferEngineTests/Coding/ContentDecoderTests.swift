@@ -30,7 +30,7 @@ import Testing
       }
     }
 
-    /// Lengths at which a cut leaves a whole stream.
+    /// Lengths at which the truncated data is a complete stream.
     func wholeCuts(_ data: Data) -> Set<Int> {
       let half = Data(data.prefix(data.count / 2))
       return switch self {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  /// Decodes in pieces; every `pause`th time the receiver has to wait, and takes the same again.
+  /// Decodes in pieces. Every `pause`th call of the receiver pauses, and the same piece is passed again.
   private static func decode(
     _ coding: String, _ data: Data, pieces: Int = .max, pause: Int = .max, limit: DecodingLimit = DecodingLimit()
   ) throws(TransferError) -> Data {
@@ -90,11 +90,11 @@ import Testing
         try Self.decode(form.coding, encoded.prefix(count))
       }
     }
-    // No body at all is no stream.
+    // An empty body is accepted.
     #expect(throws: Never.self) { try Self.decode(form.coding, Data()) }
   }
 
-  @Test("what follows the end is no part of it", arguments: Form.allCases, [Data([0]), Data("garbage".utf8)])
+  @Test("bytes after the end of the stream are an error", arguments: Form.allCases, [Data([0]), Data("garbage".utf8)])
   func trailing(_ form: Form, _ garbage: Data) {
     let encoded = form.encoded(Payload(size: 300).data)
     for pieces in [1, Int.max] {
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("any damage is an error or other bytes, never a trap", arguments: Form.allCases)
+  @Test("damaged input does not crash the decoder", arguments: Form.allCases)
   func damaged(_ form: Form) {
     var generator = SystemRandomNumberGenerator()
     let encoded = form.encoded(Payload(size: 2000).data)
@@ -126,7 +126,7 @@ import Testing
     #expect(throws: TransferError.self) { try ContentDecoder(coding: coding, limit: DecodingLimit()) }
   }
 
-  @Test("a bomb ends at the limit, whichever comes first")
+  @Test("a decompression bomb is stopped at the ratio limit or at the byte limit")
   func bomb() {
     let bomb = gzipBomb(unfoldingTo: 64 << 20)
     for (limit, expected) in [
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(
-    "what may be decoded",
+    "the decoding limit combines free bytes, ratio and maximum",
     arguments: [
       (100, 1, nil), (1000, 1, nil), (1001, 1, 1000), (1001, 5, 1000), (1001, 100, nil),
       (1_000_001, 100_000, 1_000_000),

@@ -7,7 +7,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct BodyReaderTests {
-  /// A body of pieces in memory and of two files, and what it must come to.
+  /// A body of segments in memory and in two files, and its expected bytes.
   private func mixed(_ directory: TemporaryDirectory) throws -> (RequestBody, Data) {
     let one = Payload(size: 10_000, seed: 1)
     let two = Payload(size: 300_000, seed: 2)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("segments are one body, whatever the buffer", arguments: [1, 7, 4096, 65_536, 1 << 20])
+  @Test("segments are read as one body, with any buffer size", arguments: [1, 7, 4096, 65_536, 1 << 20])
   func whole(_ size: Int) throws {
     let directory = try TemporaryDirectory()
     let (body, expected) = try mixed(directory)
@@ -45,7 +45,7 @@ import Testing
     #expect(try read(reader, by: size).isEmpty)
   }
 
-  @Test("it can be read again from any place")
+  @Test("a body can be read again from any offset")
   func seek() throws {
     let directory = try TemporaryDirectory()
     let (body, expected) = try mixed(directory)
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("a file that becomes shorter is an error, never zeros", arguments: [true, false])
+  @Test("a file that becomes shorter while it is read is an error", arguments: [true, false])
   func shrunk(_ isWhole: Bool) throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file("f", Data(repeating: 7, count: 10_000))
@@ -128,7 +128,7 @@ import Testing
     #expect { try read(reader, by: 100) } throws: { "\($0)".contains("became shorter") }
   }
 
-  @Test("a file that grows is sent as long as it was")
+  @Test("a file that grows is sent with its original length")
   func grown() throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file("f", text: "short")
@@ -137,7 +137,7 @@ import Testing
     #expect(try read(reader, by: 100).count == 5)
   }
 
-  @Test("segments go over the wire, and again after a redirect that keeps the body")
+  @Test("a body of segments is sent, and is sent again after a 307")
   func onTheWire() async throws {
     let directory = try TemporaryDirectory()
     let (body, expected) = try mixed(directory)

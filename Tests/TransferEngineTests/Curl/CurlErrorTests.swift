@@ -11,7 +11,7 @@ import Testing
       CURLcode(UInt32(code)), host: "h:80", systemError: systemError, received: received, isConnected: isConnected)
   }
 
-  /// Every code of libcurl-errors(3) from 7.88 to 8.x, what it is in the engine's words, and whether it is worth a retry.
+  /// Every code of libcurl-errors(3) from 7.88 to 8.x, its error case, and whether a retry can help.
   static let codes: [(Int, String, Bool)] = [
     (1, "response.malformed", false), (2, "transport", true), (3, "invalidURL", false), (4, "transport", false),
     (5, "connection.proxy", true), (6, "connection.nameNotResolved", true), (7, "connection.refused", true),
@@ -44,7 +44,7 @@ import Testing
     (96, "connection.broken", true),
     (97, "connection.proxy", true), (98, "connection.tls", false), (99, "connection.broken", true),
     (100, "response.headTooLarge", false), (101, "connection.tls", false),
-    // Not libcurl's yet: unknown.
+    // Codes that libcurl does not use yet.
     (102, "transport", false), (999, "transport", false),
   ]
 
@@ -60,10 +60,10 @@ import Testing
     #expect("\(error.retryAdvice)".hasPrefix(isWorthRetrying ? "worth retrying: " : "not worth retrying: "))
   }
 
-  @Test("the table leaves no code out, and this libcurl has no more")
+  @Test("the table lists all error codes of this libcurl")
   func complete() {
     #expect(Self.codes.map(\.0).prefix(101) == Array(1...101)[...])
-    // The header's list ends with a name for "one more than there are".
+    // The last name in libcurl's header is one above the last error code.
     #expect(CURL_LAST.rawValue <= 102)
   }
 
@@ -89,7 +89,7 @@ import Testing
     #expect("\(translate(28, isConnected: true))".contains("stalled"))
   }
 
-  @Test("a refused connection has the system's reason, and an overlong line differs from a lack of memory")
+  @Test("a refused connection has the system's reason, and an overlong header is not reported as out of memory")
   func situations() {
     #expect("\(translate(7, systemError: 111))" == "cannot connect to h:80: Connection refused")
     #expect(name(of: translate(27, isConnected: true)) == "response.headTooLarge")
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(
-    "other failures have their reasons too",
+    "errors that do not come from libcurl have retry advice",
     arguments: [
       (TransferError.response(.unacceptableStatus(503, retryAfter: .seconds(9))), true, "said when"),
       (.response(.unacceptableStatus(502, retryAfter: nil)), true, "temporary"),

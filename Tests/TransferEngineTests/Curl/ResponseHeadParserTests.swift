@@ -33,13 +33,13 @@ import Testing
     #expect(many.last == .tooLarge)
   }
 
-  @Test("a head that does not end is cut off")
+  @Test("a head that exceeds the size limit is rejected")
   func tooLarge() {
     let lines = ["HTTP/1.1 200 OK"] + Array(repeating: "X-Fill: \(String(repeating: "x", count: 90))", count: 100)
     #expect(parse(lines).last == .tooLarge)
   }
 
-  @Test("a name, a value and a number of fields beyond the limits end the transfer before they are read")
+  @Test("a field name, a field value and a field count above their limits are rejected")
   func fieldLimits() {
     func last(_ lines: [String]) -> ResponseHeadParser.Step? {
       parse(["HTTP/1.1 200 OK"] + lines, maximumBytes: 1 << 20).last
@@ -50,7 +50,7 @@ import Testing
     #expect(last(["a: " + String(repeating: "b", count: (64 << 10) + 1)]) == .tooLarge)
     #expect(last(Array(repeating: "a:", count: 2000)) == .reading)
     #expect(last(Array(repeating: "a:", count: 2001)) == .tooLarge)
-    // As many as the type of the fields stops the program at.
+    // The type `HTTPFields` stops the program at this number of fields.
     #expect(last(Array(repeating: "a:", count: 70_000)) == .tooLarge)
   }
 
@@ -80,7 +80,7 @@ import Testing
     #expect(steps[3] == .reading)
   }
 
-  @Test("a length is read in one way or not at all")
+  @Test("an ambiguous Content-Length is an error")
   func contentLength() throws {
     for (values, length) in [([" 12 "], 12), (["12, 12"], 12), (["12", "12"], 12), ([], nil)] as [([String], Int64?)] {
       #expect(try Self.head(lengths: values).contentLength() == length)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("chunks overrule a length, whatever it says", arguments: ["5", "5, 6", "nonsense"])
+  @Test("chunked Transfer-Encoding overrides every Content-Length", arguments: ["5", "5, 6", "nonsense"])
   func chunked(length: String) throws {
     let head = ResponseHead(
       status: 200,

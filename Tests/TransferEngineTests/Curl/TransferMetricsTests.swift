@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct TransferMetricsTests {
-  @Test("times follow one another, and bytes are counted both ways")
+  @Test("the times of a transfer are in order, and sent and received bytes are counted")
   func plain() async throws {
     let payload = Payload(size: 100_000)
     let server = try LoopbackServer { request in
@@ -39,7 +39,7 @@ import Testing
     #expect("\(last)".hasPrefix("200 by http/1.1 from \(server.authority): 100000 bytes received, 5000 sent in "))
   }
 
-  @Test("TLS version and cipher are known, on a connection used again too", arguments: ["TLSv1.2", "TLSv1.3"])
+  @Test("TLS version and cipher are reported, also on a reused connection", arguments: ["TLSv1.2", "TLSv1.3"])
   func tls(_ version: String) async throws {
     let certificates = try await TestCertificates()
     let nginx = try await Nginx(.init(certificates: certificates, directives: "ssl_protocols \(version);"))
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("they survive being stored, and stored ones of an older version are read")
+  @Test("metrics survive encoding and decoding, and metrics of an older version can be decoded")
   func codable() throws {
     var metrics = TransferMetrics()
     metrics.queued = .microseconds(7)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The documentation shows code that runs, and names tests that are there.
+/// The code in the documentation is tested code, and the tests that it names exist.
 @Suite struct DocumentationTests {
   /// The package's directory.
   static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -11,7 +11,7 @@ import Testing
     try String(contentsOf: package.appendingPathComponent(path), encoding: .utf8)
   }
 
-  /// What stands between the marks `// snippet: NAME` and `// end`, by name, without its indentation.
+  /// The code between the marks `// snippet: NAME` and `// end`, by name, without indentation.
   static func snippets() throws -> [String: String] {
     var snippets: [String: String] = [:]
     var (name, lines): (String?, [Substring]) = (nil, [])
@@ -36,7 +36,7 @@ import Testing
     return lines.map { String($0.dropFirst(depth)) }.joined(separator: "\n")
   }
 
-  /// The blocks of Swift in a Markdown text.
+  /// The Swift code blocks in a Markdown text.
   static func blocks(_ markdown: String) -> [String] {
     var blocks: [String] = []
     var block: [Substring]?
@@ -61,13 +61,13 @@ import Testing
     return names.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" } + ["docs/from-alamofire.md"]
   }
 
-  @Test("each block of code is a snippet, word for word, and each snippet is shown")
+  @Test("each code block in the documentation equals a snippet, and each snippet is used")
   func code() throws {
     let snippets = try Self.snippets()
     var shown: Set<String> = []
     for article in try Self.articles() {
       for block in Self.blocks(try Self.text(article)) {
-        // A block may show several snippets, one after the other, with an empty line between.
+        // A block can contain several snippets, separated by empty lines.
         for part in block.components(separatedBy: "\n\n") {
           let name = snippets.first { $0.value == part }?.key
           #expect(name != nil, "\(article) shows what Snippets.swift does not have:\n\(part)")
@@ -78,14 +78,14 @@ import Testing
     #expect(Set(snippets.keys).subtracting(shown) == [])
   }
 
-  /// The words of a cell that stand in backquotes.
+  /// The words of a cell that are in backquotes.
   static func code(in cell: String) -> [String] {
     cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map {
       String($0.element)
     }
   }
 
-  @Test("each row of the table names tests that are there, and types that are there")
+  @Test("each row of the table names types and tests that exist")
   func table() throws {
     let rows = try FromAlamofireTests.rows(below: "Parts")
     #expect(rows.count >= 29)
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  /// `URLEncoding` of `URLEncoding.default`; `nil` for words that are no type's.
+  /// The type name in a word: `URLEncoding` in `URLEncoding.default`. `nil` if the word contains no type name.
   private static func typeName(_ word: String) -> String? {
     let name = word.prefix { $0.isLetter || $0.isNumber }
     guard let first = name.first, first.isUppercase, ["", "."].contains(word.dropFirst(name.count).prefix(1)) else {
@@ -124,7 +124,7 @@ import Testing
 
   private static let kinds: Set<Substring> = ["struct", "enum", "class", "actor", "protocol", "typealias"]
 
-  /// A file of tests, `Requests/HookTests`.
+  /// Whether a name like `Requests/HookTests` is a file of tests.
   private static func isTest(_ name: String) -> Bool {
     let path = "Tests/TransferEngineTests/\(name).swift"
     guard let text = try? text(path) else { return false }

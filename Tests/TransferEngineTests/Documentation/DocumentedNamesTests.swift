@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// What the documentation names is there: types, functions, files and routes. A rename that forgets a page fails here.
+/// The types, functions, files and routes that the documentation names exist. A rename that misses a page fails here.
 @Suite struct DocumentedNamesTests {
   private static let package = DocumentationTests.package
   /// Names that belong to other projects.
   private static let foreign: Set<String> = ["TaskExecutor"]
 
-  /// The pages, by their paths in the repository. The names of Alamofire in `from-alamofire.md` have a test of their own.
+  /// The pages, by their paths in the repository. `FromAlamofireTests` checks the names in `from-alamofire.md`.
   private static func pages() throws -> [String] {
     let folders = ["docs", "docs/decisions"].flatMap { folder in
       ((try? FileManager.default.contentsOfDirectory(atPath: package.appendingPathComponent(folder).path)) ?? [])
@@ -37,7 +37,7 @@ import Testing
     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x5F
   }
 
-  /// The code in a page: what stands between backticks, and the blocks of the architecture page.
+  /// The code in a page: text between backticks, and the code blocks of the architecture page.
   private static func code(in page: String) throws -> [String] {
     var isBlock = false
     var code: [String] = []

@@ -7,13 +7,14 @@ import Testing
 
 @testable import TransferEngine
 
-/// `docs/from-alamofire.md` names symbols and tests that exist; and the differences that no other suite tests.
+/// The symbols and tests that `docs/from-alamofire.md` names exist. The suite also tests the differences that no other
+/// suite tests.
 @Suite(.timeLimit(.minutes(5))) struct FromAlamofireTests {
   private static let page = "docs/from-alamofire.md"
 
   // MARK: The page
 
-  /// The rows of the tables below a heading, each as its cells, without the tables' heads.
+  /// The rows of the tables below a heading, as cells, without the tables' header rows.
   static func rows(below heading: String) throws -> [[String]] {
     let sections = try DocumentationTests.text(page).components(separatedBy: "\n## ")
     let section = try #require(sections.first { $0.hasPrefix(heading + "\n") }, "no section \(heading)")
@@ -22,7 +23,7 @@ import Testing
     }
   }
 
-  /// Names that follow a keyword of a declaration, and all words, in the engine's sources.
+  /// The declared names and all words in the engine's sources.
   private static func symbols() throws -> (declared: Set<String>, words: Set<String>) {
     let keywords: Set<Substring> = [
       "struct", "enum", "class", "actor", "protocol", "typealias", "func", "var", "let", "case", "associatedtype",
@@ -43,7 +44,7 @@ import Testing
     return (declared, all)
   }
 
-  /// Words in backquotes that are Swift's or Foundation's.
+  /// Words in backquotes that belong to Swift or Foundation.
   private static let foreign: Set<String> = ["await", "nil", "default", "DataRequest's"]
 
   /// Checks `Type.member(label:)`: each name must be declared, each label used.
@@ -101,11 +102,11 @@ import Testing
   @Test("validations and destinations of downloads run on the transfer loop's thread")
   func loopThread() async throws {
     let server = try LoopbackServer(.file(size: 1000))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let threads = Watched<Set<UInt>>([])
-    let path = room.path
+    let path = fixture.path
     let note = { @Sendable in threads.mutate { _ = $0.insert(pthread_self()) } }
-    let request = room.session.download(
+    let request = fixture.session.download(
       server.url("/"),
       to: { _, _ in
         note()
@@ -116,11 +117,11 @@ import Testing
       return .success
     }.downloadProgress { _ in note() }
     #expect(await request.response().error == nil)
-    // Progress comes from the loop's thread: all three run on it.
+    // Progress is reported on the loop's thread, so all three closures run on it.
     #expect(threads.value.count == 1)
   }
 
-  @Test("no cookie and no cached response goes from one request to the next")
+  @Test("a session keeps no cookie and no cached response for the next request")
   func stateless() async throws {
     let server = try LoopbackServer { _ in
       .response(200, headers: ["Set-Cookie": "a=b", "Cache-Control": "max-age=3600", "ETag": "\"1\""], text: "here")

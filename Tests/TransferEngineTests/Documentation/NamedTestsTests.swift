@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Pages with a column of tests name suites and tests that exist.
+/// The suites and tests in the test columns of pages exist.
 @Suite struct NamedTestsTests {
   /// A suite, or one of its tests.
   struct Reference: Hashable, CustomStringConvertible {
@@ -24,7 +24,7 @@ import Testing
     #expect(missing.map(\.description).sorted() == [])
   }
 
-  @Test("a cell names suites, and tests after their suite; names of corpora and commands are neither")
+  @Test("suites and their tests are found in a table cell; names of corpora and commands are ignored")
   func cells() {
     let row =
       "| x | y | PlainUploadTests `lost`, `unknown`; E2E `KillTests.tampering`, `.plain`; corpus `xml`; `make units` |"
@@ -36,7 +36,7 @@ import Testing
       ])
   }
 
-  /// What the last cell of a row names.
+  /// The suites and tests in the last cell of a row.
   private static func references(in row: Substring) -> [Reference] {
     guard let cell = row.split(separator: "|").last(where: { !$0.allSatisfy(\.isWhitespace) }) else { return [] }
     var found: [Reference] = []
@@ -44,7 +44,7 @@ import Testing
     for (index, piece) in cell.split(separator: "`", omittingEmptySubsequences: false).enumerated() {
       let isCode = index % 2 == 1
       if !isCode, piece.contains("corpus") || piece.contains("corpora") { suite = nil }
-      // A command has blanks, a script has hyphens.
+      // Commands contain spaces, and scripts contain hyphens.
       if isCode, !piece.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." }) { continue }
       for word in piece.split(whereSeparator: { !$0.isLetter && !$0.isNumber }) {
         if word.first?.isUppercase == true, word.hasSuffix("Tests") {
@@ -61,7 +61,8 @@ import Testing
   private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The names of the functions in the files that declare or extend a type, by the type; and the test targets, without any.
+  /// The names of the functions in the files that declare or extend a type, by type. Test targets are keys without
+  /// functions.
   private static func testsBySuite() throws -> [String: Set<String>] {
     let root = package.appendingPathComponent("Tests").resolvingSymlinksInPath()
     var tests: [String: Set<String>] = [:]

@@ -28,7 +28,7 @@ import Testing
     #expect(server.requests[0].headers["Content-Length"] == "\(size)")
   }
 
-  @Test("gzip is undone, and a body that unfolds without end is stopped at the limit")
+  @Test("gzip is decoded, and a decompression bomb is stopped at the size limit")
   func gzip() async throws {
     let payload = Payload(size: 50_000)
     let good = try LoopbackServer(.file(payload).gzipped())
@@ -73,7 +73,7 @@ import Testing
     #expect(count <= 50_000)
   }
 
-  @Test("leaving the loop ends the request")
+  @Test("leaving the loop over a stream closes its connection")
   func leaving() async throws {
     let server = try LoopbackServer(.file(size: 1 << 30))
     do {
@@ -83,7 +83,7 @@ import Testing
     try await server.waitForCounters { $0.openConnections == 0 }
   }
 
-  @Test("an unread stream holds the server back, and loses nothing by it")
+  @Test("an unread stream stops the server from sending, and no byte is lost")
   func backPressure() async throws {
     let payload = Payload(size: 200 << 20)
     let small = Payload(size: 30 << 20)
@@ -91,9 +91,9 @@ import Testing
     let session = Session()
     let request = session.streamRequest(try RequestURL(server.url("/stream")))
     #expect(try await request.responseHead().status == 200)
-    // Time for the stream to run away in, measured in another transfer of the same loop.
-    let room = try DownloadRoom(session)
-    #expect(try await room.download(server, "/small").response().isSuccess)
+    // A transfer in the same loop gives the stream enough time to continue, if it did not stop.
+    let fixture = try DownloadFixture(session)
+    #expect(try await fixture.download(server, "/small").response().isSuccess)
     #expect(server.counters.bodyBytesSent - small.size < 32 << 20)
     var count: Int64 = 0
     for try await piece in request.streamingData() {
@@ -103,7 +103,7 @@ import Testing
     #expect(count == payload.size)
   }
 
-  @Test("through a Unix socket, whatever host the URL names")
+  @Test("a session with a Unix socket path does not look up the URL's host")
   func unixSocket() async throws {
     let directory = try TemporaryDirectory()
     let socket = directory.path("nginx.sock")

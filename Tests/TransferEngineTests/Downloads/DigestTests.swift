@@ -24,53 +24,53 @@ import Testing
     arguments: [FileBehaviour.DigestField.reprDigest, .contentMD5, .amazonSHA256], [true, false])
   func declared(_ field: FileBehaviour.DigestField, _ isRight: Bool) async throws {
     let server = try LoopbackServer(.file(Self.payload).digest(field, isRight: isRight))
-    let room = try DownloadRoom()
-    try await expect(isRight, room, room.download(server).response())
+    let fixture = try DownloadFixture()
+    try await expect(isRight, fixture, fixture.download(server).response())
   }
 
   @Test("a digest that the user demands is checked", arguments: DigestAlgorithm.allCases, [true, false])
   func demanded(_ algorithm: DigestAlgorithm, _ isRight: Bool) async throws {
     let server = try LoopbackServer(.file(Self.payload))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let digest = Self.digest(algorithm, of: isRight ? Self.payload : Payload(size: 300_000, seed: 9))
-    try await expect(isRight, room, room.download(server, expecting: [digest]).response())
+    try await expect(isRight, fixture, fixture.download(server, expecting: [digest]).response())
   }
 
-  @Test("one wrong digest among right ones is enough")
+  @Test("one wrong digest among correct ones fails the download")
   func oneWrong() async throws {
     let server = try LoopbackServer(.file(Self.payload).digest(.reprDigest))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let wrong = Self.digest(.md5, of: Payload(size: 1))
-    try await expect(false, room, room.download(server, expecting: [wrong]).response())
+    try await expect(false, fixture, fixture.download(server, expecting: [wrong]).response())
   }
 
-  @Test("after a resume the digest is that of all bytes", arguments: [true, false])
+  @Test("after a resume the digest of the whole file is checked", arguments: [true, false])
   func resumed(_ isRight: Bool) async throws {
     let server = try LoopbackServer(.file(Self.payload).dropping(after: 100_000))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let digest = Self.digest(.sha256, of: isRight ? Self.payload : Payload(size: 300_000, seed: 9))
-    let first = try await room.download(server, expecting: [digest]).response()
+    let first = try await fixture.download(server, expecting: [digest]).response()
     let data = try #require(first.resumeData)
-    let second = try await room.download(server, resumingWith: data.encoded(), expecting: [digest]).response()
+    let second = try await fixture.download(server, resumingWith: data.encoded(), expecting: [digest]).response()
     #expect(second.resumedFrom == 100_000)
-    try await expect(isRight, room, second)
+    try await expect(isRight, fixture, second)
   }
 
-  @Test("a wrong digest leaves the file that was there")
+  @Test("the existing file is kept if the digest is wrong")
   func keepsOld() async throws {
     let server = try LoopbackServer(.file(Self.payload).digest(.reprDigest, isRight: false))
-    let room = try DownloadRoom()
-    try room.directory.file(DownloadRoom.name, text: "good")
-    _ = try await room.download(server, options: .removePreviousFile).response()
-    #expect(try room.names() == [DownloadRoom.name])
-    #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "good")
+    let fixture = try DownloadFixture()
+    try fixture.directory.file(DownloadFixture.name, text: "good")
+    _ = try await fixture.download(server, options: .removePreviousFile).response()
+    #expect(try fixture.names() == [DownloadFixture.name])
+    #expect(try String(contentsOfFile: fixture.path, encoding: .utf8) == "good")
   }
 
-  private func expect(_ isRight: Bool, _ room: DownloadRoom, _ response: FileResponse) async throws {
+  private func expect(_ isRight: Bool, _ fixture: DownloadFixture, _ response: FileResponse) async throws {
     if isRight {
       #expect(response.error == nil)
       #expect(response.verification == .digest)
-      try room.expectOnly(Self.payload)
+      try fixture.expectOnly(Self.payload)
       return
     }
     guard case .verification(.digest)? = response.error else {
@@ -79,6 +79,6 @@ import Testing
     }
     #expect(response.error?.isTransient == false)
     #expect(response.resumeData == nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 }

@@ -14,40 +14,40 @@ import Testing
     return status == 304 ? file.empty(status, on: when) : file.failing(status, on: when)
   }
 
-  @Test("an error page is not a file, and replaces none", arguments: statuses)
+  @Test("an error response creates no file and replaces no file", arguments: statuses)
   func fresh(_ status: Int) async throws {
     let server = try LoopbackServer(Self.behaviour(status))
-    let room = try DownloadRoom()
-    try room.directory.file(DownloadRoom.name, text: "good")
-    let response = try await room.download(server, options: .removePreviousFile).response()
+    let fixture = try DownloadFixture()
+    try fixture.directory.file(DownloadFixture.name, text: "good")
+    let response = try await fixture.download(server, options: .removePreviousFile).response()
     #expect(response.error?.status == status)
     #expect(response.error?.isTransient == [429, 500, 502, 503, 504].contains(status))
     #expect(response.head?.status == status)
     #expect(response.resumeData == nil)
-    #expect(try room.names() == [DownloadRoom.name])
-    #expect(try String(contentsOfFile: room.path, encoding: .utf8) == "good")
+    #expect(try fixture.names() == [DownloadFixture.name])
+    #expect(try String(contentsOfFile: fixture.path, encoding: .utf8) == "good")
     #expect(server.requests.count == 1)
   }
 
-  @Test("an error page leaves the stored bytes, and they are resumed later", arguments: statuses)
+  @Test("an error response keeps the stored bytes, and a later attempt resumes from them", arguments: statuses)
   func onResume(_ status: Int) async throws {
     let server = try LoopbackServer(Self.behaviour(status, on: .at(1)).dropping(after: 150_000))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     var data: Data?
     for _ in 0..<2 {
-      let response = try await room.download(server, resumingWith: data).response()
-      try room.expectPart(response.resumeData, holds: 150_000, of: Self.payload)
+      let response = try await fixture.download(server, resumingWith: data).response()
+      try fixture.expectPart(response.resumeData, holds: 150_000, of: Self.payload)
       data = response.resumeData?.encoded()
       #expect(response.bytesOnDisk == 150_000)
     }
-    let last = try await room.download(server, resumingWith: data).response()
+    let last = try await fixture.download(server, resumingWith: data).response()
     #expect(last.isSuccess)
     #expect(last.resumedFrom == 150_000)
     #expect(server.requests.map(\.range) == [nil, "150000-", "150000-"])
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
-  @Test("an error page that breaks off or never ends is still that error", arguments: [404, 503])
+  @Test("an error response whose body breaks off or never ends is reported with its status", arguments: [404, 503])
   func brokenPage(_ status: Int) async throws {
     let page = String(repeating: "x", count: 5000)
     for behaviour in [
@@ -56,10 +56,10 @@ import Testing
       .file(Self.payload).endlessError(status),
     ] {
       let server = try LoopbackServer(behaviour)
-      let room = try DownloadRoom()
-      let response = try await room.download(server).response()
+      let fixture = try DownloadFixture()
+      let response = try await fixture.download(server).response()
       #expect(response.error?.status == status, "\(String(describing: response.error))")
-      #expect(try room.names() == [])
+      #expect(try fixture.names() == [])
     }
   }
 
@@ -73,8 +73,8 @@ import Testing
     for (field, range) in rows {
       for status in [429, 503] {
         let server = try LoopbackServer(.file(Self.payload).failing(status, retryAfter: field))
-        let room = try DownloadRoom()
-        let response = try await room.download(server).response()
+        let fixture = try DownloadFixture()
+        let response = try await fixture.download(server).response()
         #expect(response.error?.status == status)
         let delay = response.error?.retryAfter.map { $0 / .seconds(1) }
         if let range { #expect(delay.map(range.contains) == true, "\(field): \(String(describing: delay))") }
@@ -83,30 +83,30 @@ import Testing
     }
   }
 
-  @Test("503 then 200 is one download for a retrier")
+  @Test("a retrier completes a download after two 503 responses")
   func recovers() async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(503, on: .first(2)))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server, interceptor: .atOnce(2)).response().isSuccess)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server, interceptor: .atOnce(2)).response().isSuccess)
+    try fixture.expectOnly(Self.payload)
     #expect(server.requests.count == 3)
   }
 
-  @Test("a login page is a file unless a validation or a digest says no")
+  @Test("a validation or a digest rejects a login page with status 200")
   func loginPage() async throws {
     let server = try LoopbackServer(.file(Self.payload).page())
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     struct WrongType: Error {}
-    let response = try await room.download(.of(server)).validate { _, head in
+    let response = try await fixture.download(.of(server)).validate { _, head in
       head.headers[.contentType] == "text/html" ? .failure(WrongType()) : .success
     }.response()
     guard case .hook(.validation, let error)? = response.error, error is WrongType else {
       Issue.record("\(String(describing: response.error))")
       return
     }
-    #expect(FileFacts(room.path) == nil)
+    #expect(FileFacts(fixture.path) == nil)
     let digest = ExpectedDigest(algorithm: .sha256, hex: Self.payload.sha256)
-    let other = try DownloadRoom()
+    let other = try DownloadFixture()
     #expect(try await other.download(server, expecting: [digest]).response().error?.isTransient == false)
     #expect(try other.names() == [])
   }
@@ -114,13 +114,13 @@ import Testing
   @Test("a response without a head, as in HTTP/0.9, is an error")
   func headless() async throws {
     let server = try LoopbackServer(.file(Self.payload).withoutHead())
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     guard case .response(.malformed)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
   @Test(
@@ -130,9 +130,9 @@ import Testing
     ])
   func garbage(_ text: String) async throws {
     let server = try LoopbackServer(.file(Self.payload).raw(text))
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     #expect(response.error != nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 }

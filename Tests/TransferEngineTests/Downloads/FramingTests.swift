@@ -8,24 +8,24 @@ import Testing
   static let payload = Payload(size: 500_000)
   private static let file = FileBehaviour.file(payload)
 
-  @Test("chunked files and files that end with the connection are complete too")
+  @Test("a chunked body and a body that ends with the connection are accepted as complete")
   func otherFramings() async throws {
     for (behaviour, verification) in [
       (Self.file.chunked(), .length), (Self.file.withoutContentLength(on: .first(1)), .length),
-      // HEAD does not know the length either: taken, and said to be unverified.
+      // HEAD gives no length either: the file is accepted without verification.
       (Self.file.withoutContentLength(), .none), (Self.file.withoutContentLength().refusingHead(), .none),
       (Self.file.withoutContentLength().refusingHead(403), .none),
     ] as [(FileBehaviour, DownloadVerification)] {
       let server = try LoopbackServer(behaviour)
-      let room = try DownloadRoom()
-      let response = try await room.download(server).response()
+      let fixture = try DownloadFixture()
+      let response = try await fixture.download(server).response()
       #expect(response.error == nil)
       #expect(response.verification == verification)
-      try room.expectOnly(Self.payload)
+      try fixture.expectOnly(Self.payload)
     }
   }
 
-  @Test("a body cut short is never a file: without a length, HEAD tells; chunks tell by themselves")
+  @Test("a truncated body is detected by Content-Length, by chunks, or by a HEAD request")
   func cutShort() async throws {
     for behaviour in [
       Self.file.withoutContentLength(endingAfter: 123_456, on: .first(1)),
@@ -33,110 +33,110 @@ import Testing
       Self.file.dropping(after: 123_456),
     ] {
       let server = try LoopbackServer(behaviour)
-      let room = try DownloadRoom()
-      let first = try await room.download(server).response()
+      let fixture = try DownloadFixture()
+      let first = try await fixture.download(server).response()
       guard case .response(.truncated(123_456, _))? = first.error else {
         Issue.record("\(String(describing: first.error))")
         continue
       }
       #expect(first.error?.isTransient == true)
-      try room.expectPart(first.resumeData, holds: 123_456, of: Self.payload)
-      let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+      try fixture.expectPart(first.resumeData, holds: 123_456, of: Self.payload)
+      let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
       #expect(second.isSuccess)
       #expect(second.resumedFrom == 123_456)
-      try room.expectOnly(Self.payload)
+      try fixture.expectOnly(Self.payload)
     }
   }
 
-  /// libcurl takes a line that begins with CR for the end of the head; what follows came as a body that no head belonged to.
-  @Test("a body whose head has not ended is never written over a part file")
+  /// libcurl treats a line that begins with CR as the end of the head, and passes on the next bytes as a body.
+  @Test("a body that arrives before the end of the head is not written to the part file")
   func bodyWithoutHead() async throws {
     let file = Self.file.dropping(after: 123_456, on: .first(1)).handler()
     let server = try LoopbackServer { request in
       guard request.index == 1 else { return file(request) }
       return [.raw(Data("HTTP/1.1 200 OK\r\n\rX\nnot the file".utf8)), .close]
     }
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
     #expect(second.error != nil)
-    try room.expectPart(second.resumeData, holds: 123_456, of: Self.payload)
-    let third = try await room.download(server, resumingWith: second.resumeData?.encoded()).response()
+    try fixture.expectPart(second.resumeData, holds: 123_456, of: Self.payload)
+    let third = try await fixture.download(server, resumingWith: second.resumeData?.encoded()).response()
     #expect(third.isSuccess)
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
   @Test(
-    "a Content-Length that cannot be believed fails for good, before a byte is stored",
+    "an invalid Content-Length is a permanent error, and no byte is stored",
     arguments: [
       ["500000", "100"], ["100", "500000"], ["-1"], ["99999999999999999999"], ["abc"], ["5 00000"], ["1e5"], ["0x10"],
     ])
   func lengths(_ values: [String]) async throws {
     let server = try LoopbackServer(Self.file.contentLengths(values))
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     #expect(response.error?.isTransient == false, "\(String(describing: response.error))")
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("the same Content-Length twice is one")
+  @Test("two equal Content-Length fields are accepted")
   func sameTwice() async throws {
     let server = try LoopbackServer(Self.file.contentLengths(["500000", "500000"]))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().isSuccess)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().isSuccess)
+    try fixture.expectOnly(Self.payload)
   }
 
-  @Test("a length that no disk holds is a full disk, not a crash")
+  @Test("a Content-Length larger than any disk is reported as a full disk")
   func enormous() async throws {
     let server = try LoopbackServer(Self.file.contentLengths(["9223372036854775807"]))
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     guard case .file(.diskFull)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  // Whether the connection is used again is libcurl's affair: 7.88 does so where the excess comes in a later packet.
+  // libcurl decides whether to reuse the connection: 7.88 does if the extra bytes come in a later packet.
   @Test("bytes beyond Content-Length are not kept")
   func trailingGarbage() async throws {
     let server = try LoopbackServer(Self.file.trailingGarbage(Data("HTTP/1.1 200 OK\r\n\r\ngarbage".utf8)))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().isSuccess)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().isSuccess)
+    try fixture.expectOnly(Self.payload)
   }
 
   @Test("interim responses are skipped", arguments: [100, 102, 103])
   func interim(_ status: Int) async throws {
     let server = try LoopbackServer(Self.file.interim(status, times: 100, headers: ["Link": "</x>", "ETag": "\"no\""]))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().isSuccess)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().isSuccess)
+    try fixture.expectOnly(Self.payload)
   }
 
   @Test("an endless head, a large head and a flood of interim responses are permanent errors")
   func tooLarge() async throws {
     for behaviour in [Self.file.endlessHeaders(), Self.file.hugeHeader(), Self.file.interim(times: 5000)] {
       let server = try LoopbackServer(behaviour)
-      let room = try DownloadRoom()
-      let response = try await room.download(server).response()
+      let fixture = try DownloadFixture()
+      let response = try await fixture.download(server).response()
       guard case .response(.headTooLarge)? = response.error else {
         Issue.record("\(String(describing: response.error))")
         continue
       }
-      #expect(try room.names() == [])
+      #expect(try fixture.names() == [])
     }
   }
 
-  @Test("a thousand cookies do no harm, and none comes back")
+  @Test("a response with 1,000 cookies is accepted, and no cookie is sent back")
   func cookies() async throws {
     let server = try LoopbackServer(Self.file.cookies(1000))
     let session = Session()
     for _ in 0..<2 {
-      let room = try DownloadRoom(session)
-      #expect(try await room.download(server).response().isSuccess)
+      let fixture = try DownloadFixture(session)
+      #expect(try await fixture.download(server).response().isSuccess)
     }
     #expect(server.requests.allSatisfy { $0.headers["Cookie"] == nil })
   }
@@ -146,52 +146,54 @@ import Testing
   @Test("gzip that was not requested is decoded")
   func gzip() async throws {
     let server = try LoopbackServer(Self.file.gzipped())
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let digest = ExpectedDigest(algorithm: .sha256, hex: Self.payload.sha256)
-    let response = try await room.download(server, expecting: [digest]).response()
+    let response = try await fixture.download(server, expecting: [digest]).response()
     #expect(response.error == nil)
     #expect(response.verification == .digest)
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
     #expect(server.requests.allSatisfy { $0.headers["Accept-Encoding"] == "identity" })
   }
 
   @Test("gzip with a wrong checksum or trailing garbage is not a file", arguments: [true, false])
   func badGzip(_ isChecksum: Bool) async throws {
     let server = try LoopbackServer(Self.file.gzipped(isChecksum ? .wrongChecksum : .trailingGarbage))
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     guard case .response(.undecodable)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
     #expect(response.resumeData == nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
   @Test("a gzip body whose connection breaks starts over")
   func cutGzip() async throws {
     let server = try LoopbackServer(Self.file.gzipped().dropping(after: 200_000, on: .first(2)))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server, interceptor: .atOnce(3)).response().isSuccess)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server, interceptor: .atOnce(3)).response().isSuccess)
     #expect(server.requests.allSatisfy { $0.range == nil })
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
-  @Test("an archive is stored as it comes, whatever its Content-Encoding", arguments: ["/a.tar.gz", "/a.TGZ", "/x.gz"])
+  @Test(
+    "an archive is stored without decoding, even if Content-Encoding is gzip",
+    arguments: ["/a.tar.gz", "/a.TGZ", "/x.gz"])
   func archive(_ target: String) async throws {
     let archive = Payload(TestSupport.gzip(Self.payload.data))
     let server = try LoopbackServer(.file(archive).header("Content-Encoding", "gzip"))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server, target).response().isSuccess)
-    try room.expectOnly(archive)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server, target).response().isSuccess)
+    try fixture.expectOnly(archive)
     #expect(server.requests.count == 1)
   }
 
   @Test("a body with an unknown coding is stored as it arrives")
   func unknownCoding() async throws {
     let server = try LoopbackServer(Self.file.header("Content-Encoding", "aes128gcm"))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().isSuccess)
-    try room.expectOnly(Self.payload)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().isSuccess)
+    try fixture.expectOnly(Self.payload)
   }
 }

@@ -14,29 +14,29 @@ import Testing
     return Session(configuration: configuration)
   }
 
-  // A32
+  // Fault A32.
   @Test(
-    "after a reset stream, a GOAWAY and an early end the download is resumed and never complete",
+    "an HTTP/2 download that is interrupted is not complete, and a retry completes it",
     arguments: ["reset", "refused", "goaway", "eof"], [true, false])
   func cut(_ fault: String, _ hasLength: Bool) async throws {
     let certificates = try await TestCertificates()
     let server = try await H2Server(certificates, serving: Self.payload.data)
     let length = hasLength ? "" : "&length=0"
-    let room = try DownloadRoom(Self.session(certificates))
+    let fixture = try DownloadFixture(Self.session(certificates))
     let once = TransferRequest(url: try RequestURL(server.url("/a?fault=\(fault)&after=200000\(length)")))
-    let failed = try await room.download(once).response()
+    let failed = try await fixture.download(once).response()
     #expect(failed.error?.isTransient == true, "\(String(describing: failed.error))")
-    #expect(try room.names().contains(DownloadRoom.name) == false)
+    #expect(try fixture.names().contains(DownloadFixture.name) == false)
     #expect(failed.metrics.last?.networkProtocol == "h2")
 
-    let other = try DownloadRoom(Self.session(certificates))
+    let other = try DownloadFixture(Self.session(certificates))
     let twice = TransferRequest(url: try RequestURL(server.url("/b?fault=\(fault)&after=200000&times=2\(length)")))
     let response = try await other.download(twice, interceptor: .atOnce(3)).response()
     #expect(response.error == nil, "\(String(describing: response.error))")
     try other.expectOnly(Self.payload)
   }
 
-  @Test("an incomplete response in memory is an error too", arguments: ["reset", "goaway", "eof"])
+  @Test("an interrupted HTTP/2 response of a data request is a transient error", arguments: ["reset", "goaway", "eof"])
   func data(_ fault: String) async throws {
     let certificates = try await TestCertificates()
     let server = try await H2Server(certificates, serving: Self.payload.data)
@@ -45,17 +45,17 @@ import Testing
     #expect(response.error?.isTransient == true, "\(String(describing: response.error))")
   }
 
-  @Test("downloads share one connection; an upload has one of its own, by HTTP/1.1")
+  @Test("parallel downloads share one HTTP/2 connection, and an upload uses HTTP/1.1")
   func multiplexing() async throws {
     let certificates = try await TestCertificates()
     let nginx = try await Nginx(.init(certificates: certificates, http2: true, uploads: true))
     try Self.payload.write(to: nginx.root + "/a.bin")
     let session = Self.session(certificates)
-    let room = try DownloadRoom(session)
+    let fixture = try DownloadFixture(session)
     let request = TransferRequest(url: try RequestURL(nginx.url("/a.bin")))
     let new = try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<20 {
-        let download = try room.download(request, to: room.directory.path("\(number)"))
+        let download = try fixture.download(request, to: fixture.directory.path("\(number)"))
         group.addTask {
           let response = await download.response()
           #expect(response.error == nil)
@@ -73,25 +73,25 @@ import Testing
     #expect(response.head?.status == 201)
     #expect(response.metrics.last?.networkProtocol == "http/1.1")
     #expect(try Data(contentsOf: URL(fileURLWithPath: nginx.root + "/up.bin")) == body.data)
-    let after = try await room.download(request, to: room.directory.path("after")).response()
+    let after = try await fixture.download(request, to: fixture.directory.path("after")).response()
     #expect(after.metrics.last?.networkProtocol == "h2")
     #expect(after.metrics.last?.isConnectionReused == true)
   }
 
-  @Test("a server that lets no connection live long loses no download")
+  @Test("all downloads succeed if the server closes each connection after 3 requests")
   func shortLived() async throws {
     let certificates = try await TestCertificates()
     let nginx = try await Nginx(.init(certificates: certificates, http2: true, directives: "keepalive_requests 3;"))
     try Self.payload.write(to: nginx.root + "/a.bin")
-    let room = try DownloadRoom(Self.session(certificates))
+    let fixture = try DownloadFixture(Self.session(certificates))
     let request = TransferRequest(url: try RequestURL(nginx.url("/a.bin")))
     try await withThrowingTaskGroup(of: TransferError?.self) { group in
       for number in 0..<30 {
-        let download = try room.download(request, to: room.directory.path("\(number)"), interceptor: .atOnce(5))
+        let download = try fixture.download(request, to: fixture.directory.path("\(number)"), interceptor: .atOnce(5))
         group.addTask { await download.response().error }
       }
       for try await error in group { #expect(error == nil) }
     }
-    for number in 0..<30 { #expect(try sha256(ofFile: room.directory.path("\(number)")) == Self.payload.sha256) }
+    for number in 0..<30 { #expect(try sha256(ofFile: fixture.directory.path("\(number)")) == Self.payload.sha256) }
   }
 }

@@ -5,27 +5,27 @@ import Testing
 
 @testable import TransferEngine
 
-/// libcurl takes `localhost` for ::1 and 127.0.0.1, in this order.
+/// libcurl resolves `localhost` to ::1 and 127.0.0.1, in this order.
 @Suite(.timeLimit(.minutes(5))) struct HappyEyeballsTests {
   @Test(
-    "an IPv6 address that refuses, or swallows everything, does not keep IPv4 from answering", arguments: [true, false])
+    "a download uses IPv4 if the IPv6 address refuses or ignores the connection", arguments: [true, false])
   func deadIPv6(isSilent: Bool) async throws {
     let payload = Payload(size: 100_000)
     let server = try LoopbackServer(.file(payload))
     let hole = isSilent ? try BlackHole(port: server.port) : nil
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let request = TransferRequest(url: try RequestURL("http://localhost:\(server.port)/file.bin"))
-    let response = try await room.download(request).response()
+    let response = try await fixture.download(request).response()
     #expect(response.error == nil)
     #expect(response.metrics.last?.remoteAddress == "127.0.0.1:\(server.port)")
-    // Less than the time after which connecting is given up.
+    // This is less than the connect timeout.
     #expect(try #require(response.metrics.last).connect < .seconds(20))
-    try room.expectOnly(payload)
+    try fixture.expectOnly(payload)
     _ = hole
   }
 }
 
-/// A socket on ::1 that answers no SYN: its queue of connections is full and nobody takes from it (listen(2)).
+/// A socket on ::1 that ignores each SYN, because its queue of connections is full and never emptied (listen(2)).
 private final class BlackHole {
   private var descriptors: [Int32] = []
 

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct InterceptorTests {
   static let payload = Payload(size: 1 << 20)
 
-  /// Numbers the attempts on the wire, and retries at once.
+  /// Adds a number to each attempt, and retries without a delay.
   private final class Numbering: RequestInterceptor {
     let attempts = Atomic(0)
     let retries = Mutex<[Int]>([])
@@ -31,24 +31,24 @@ import Testing
   @Test("a retry continues where the last attempt ended, and is adapted again")
   func resumes() async throws {
     let server = try LoopbackServer(.file(Self.payload).dropping(after: 300_000, on: .first(3)))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let numbering = Numbering()
-    let response = try await room.download(server, interceptor: numbering).response()
+    let response = try await fixture.download(server, interceptor: numbering).response()
     #expect(response.isSuccess)
     #expect(server.requests.map(\.range) == [nil, "300000-", "600000-", "900000-"])
     #expect(server.requests.map { $0.headers["X-Attempt"] } == ["1", "2", "3", "4"])
-    // Each try brought the file on, so none counts against the limit.
+    // Each attempt made progress, so none counts as a retry.
     #expect(numbering.retries.withLock { $0 } == [0, 0, 0])
     #expect(response.bytesReceived == Self.payload.size)
     #expect(response.resumedFrom == 900_000)
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
   @Test("attempts without progress are counted and limited")
   func counted() async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(503))
-    let room = try DownloadRoom()
-    let response = try await room.download(server, interceptor: .atOnce(3)).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server, interceptor: .atOnce(3)).response()
     #expect(response.error?.status == 503)
     #expect(server.requests.count == 4)
   }
@@ -56,8 +56,8 @@ import Testing
   @Test("permanent failures are not retried", arguments: [400, 401, 403, 404, 410])
   func permanent(_ status: Int) async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(status))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server, interceptor: .atOnce(3)).response().error?.status == status)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server, interceptor: .atOnce(3)).response().error?.status == status)
     #expect(server.requests.count == 1)
   }
 
@@ -71,8 +71,8 @@ import Testing
     struct Oops: Error {}
     let server = try LoopbackServer(.file(Self.payload))
     for error in [Oops(), TransferError.cancelled, CancellationError()] as [any Error] {
-      let room = try DownloadRoom()
-      let response = try await room.download(server, interceptor: Refusing(error: error)).response()
+      let fixture = try DownloadFixture()
+      let response = try await fixture.download(server, interceptor: Refusing(error: error)).response()
       guard case .hook(.adapter, _)? = response.error else {
         Issue.record("\(String(describing: response.error))")
         continue
@@ -81,12 +81,12 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test("cancelled while it waits to try again: ends at once")
+  @Test("a download that is cancelled while it waits for a retry ends at once")
   func cancelWhileWaiting() async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(503, retryAfter: .seconds(3600)))
     let recorder = EventRecorder()
-    let room = try DownloadRoom(Session(eventMonitors: [recorder]))
-    let request = try room.download(server, interceptor: RetryPolicy()).resume()
+    let fixture = try DownloadFixture(Session(eventMonitors: [recorder]))
+    let request = try fixture.download(server, interceptor: RetryPolicy()).resume()
     try await recorder.events.wait(for: "the retry") { events in
       events.contains { if case .retry = $0 { true } else { false } } ? () : nil
     }
@@ -95,15 +95,15 @@ import Testing
       Issue.record("not cancelled")
       return
     }
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("the events of a download that had to be resumed, in their order")
+  @Test("a download with one retry reports its events in order")
   func events() async throws {
     let server = try LoopbackServer(.file(Self.payload).weakETag().dropping(after: 300_000))
     let recorder = EventRecorder()
-    let room = try DownloadRoom(Session(eventMonitors: [recorder]))
-    #expect(try await room.download(server, interceptor: .atOnce(1)).response().isSuccess)
+    let fixture = try DownloadFixture(Session(eventMonitors: [recorder]))
+    #expect(try await fixture.download(server, interceptor: .atOnce(1)).response().isSuccess)
     let words = recorder.events.value.map { "\($0)".prefix { $0 != "(" } }
     #expect(
       words == [

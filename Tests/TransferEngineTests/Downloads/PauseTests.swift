@@ -9,23 +9,23 @@ import Testing
   static let payload = Payload(size: 3 << 20)
   static let half: Int64 = 1_500_000
 
-  /// A download that has written exactly `half` bytes and waits for more.
+  /// A download that has written exactly `half` bytes and is waiting for more.
   private struct Halfway {
-    let room: DownloadRoom
+    let fixture: DownloadFixture
     let server: LoopbackServer
     let request: DownloadRequest
 
     init(_ behaviour: FileBehaviour = .file(payload)) async throws {
       server = try LoopbackServer(behaviour.stalling(after: half))
-      room = try DownloadRoom()
+      fixture = try DownloadFixture()
       let arrived = Watched<Int64>(0)
-      request = try room.download(server).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
+      request = try fixture.download(server).downloadProgress { progress in arrived.mutate { $0 = progress.completed } }
         .resume()
       try await arrived.wait(for: "the first half") { $0 == half ? () : nil }
     }
   }
 
-  @Test("cancelled, then resumed by another session: only the missing bytes are fetched")
+  @Test("another session resumes a cancelled download and requests only the missing bytes")
   func otherSession() async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())
@@ -39,7 +39,7 @@ import Testing
     #expect(ended.resumeData?.checkpointBytes == Self.half)
     try await halfway.server.waitForCounters { $0.openRequests == 0 }
     let sent = halfway.server.counters.bodyBytesSent
-    let request = try halfway.room.download(.of(halfway.server), session: Session(), resumingWith: data)
+    let request = try halfway.fixture.download(.of(halfway.server), session: Session(), resumingWith: data)
     let response = await request.response()
     #expect(response.isSuccess)
     #expect(response.resumedFrom == Self.half)
@@ -47,7 +47,7 @@ import Testing
     #expect(halfway.server.counters.bodyBytesSent - sent == Self.payload.size - Self.half)
     #expect(halfway.server.requests.map(\.range) == [nil, "\(Self.half)-"])
     #expect(request.progress == TransferProgress(completed: Self.payload.size, total: Self.payload.size))
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
   }
 
   @Test("a suspended request continues after resume()")
@@ -56,84 +56,84 @@ import Testing
     halfway.request.suspend()
     #expect(halfway.request.state == .suspended)
     try await halfway.server.waitForCounters { $0.openConnections == 0 }
-    #expect(halfway.room.partSize == Self.half)
+    #expect(halfway.fixture.partSize == Self.half)
     #expect(halfway.server.requests.count == 1)
     halfway.request.resume()
     let response = await halfway.request.response()
     #expect(response.isSuccess)
     #expect(halfway.server.requests.map(\.range) == [nil, "\(Self.half)-"])
     #expect(response.bytesReceived == Self.payload.size)
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
   }
 
-  @Test("suspended and cancelled: the request ends with its resume data")
+  @Test("a suspended download that is cancelled returns its resume data")
   func suspendThenCancel() async throws {
     let halfway = try await Halfway()
     halfway.request.suspend()
     let data = try #require(await halfway.request.cancelProducingResumeData())
-    try halfway.room.expectPart(ResumeData(data), holds: Self.half, of: Self.payload)
+    try halfway.fixture.expectPart(ResumeData(data), holds: Self.half, of: Self.payload)
     #expect(halfway.server.requests.count == 1)
   }
 
-  @Test("suspend and resume a hundred times in a row change nothing in the end")
+  @Test("a download completes after 100 calls of suspend and resume")
   func restless() async throws {
     let server = try LoopbackServer(.file(Self.payload))
-    let room = try DownloadRoom()
-    let request = try room.download(server).resume()
+    let fixture = try DownloadFixture()
+    let request = try fixture.download(server).resume()
     for _ in 0..<100 {
       request.suspend()
       await Task.yield()
       request.resume()
     }
     #expect(await request.response().isSuccess)
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
-  @Test("a request that was suspended before it began asks nothing until it is resumed")
+  @Test("a download that is suspended before its start sends no request until it is resumed")
   func suspendedFirst() async throws {
     let server = try LoopbackServer(.file(Self.payload))
-    let room = try DownloadRoom()
-    let request = try room.download(server).suspend()
-    await room.session.ping()
+    let fixture = try DownloadFixture()
+    let request = try fixture.download(server).suspend()
+    await fixture.session.ping()
     #expect(server.requests.isEmpty)
     request.resume()
     #expect(await request.response().isSuccess)
   }
 
-  @Test("after another boot only what was brought to the disk is trusted")
+  @Test("after a reboot the download resumes at the last checkpoint")
   func otherBoot() async throws {
     let halfway = try await Halfway()
     let kept = try #require(await halfway.request.cancelProducingResumeData())
     var data = try #require(ResumeData(kept))
     data.bootID = "another"
     data.checkpointBytes = 1_000_000
-    // What a power cut leaves beyond the checkpoint may be anything.
-    let path = halfway.room.directory.path(data.partialFile.name)
+    // After a power cut the bytes beyond the checkpoint are undefined.
+    let path = halfway.fixture.directory.path(data.partialFile.name)
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     try file.seek(toOffset: 1_000_000)
     try file.write(contentsOf: Data(count: 500_000))
     try file.close()
-    let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
+    let response = try await halfway.fixture.download(halfway.server, resumingWith: data.encoded()).response()
     #expect(response.isSuccess)
     #expect(response.resumedFrom == 1_000_000)
     #expect(halfway.server.requests.last?.range == "1000000-")
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
   }
 
-  @Test("in the same boot the file itself counts after a kill, not the last checkpoint")
+  @Test("after a kill without a reboot the download resumes at the part file's length, not at the checkpoint")
   func sameBoot() async throws {
     let halfway = try await Halfway()
     let kept = try #require(await halfway.request.cancelProducingResumeData())
     var data = try #require(ResumeData(kept))
     data.checkpointBytes = 0
-    data.isAtRest = nil  // as recorded in mid-transfer
-    let response = try await halfway.room.download(halfway.server, resumingWith: data.encoded()).response()
+    data.isAtRest = nil  // as recorded during a transfer
+    let response = try await halfway.fixture.download(halfway.server, resumingWith: data.encoded()).response()
     #expect(response.resumedFrom == Self.half)
     #expect(halfway.server.requests.last.map(Self.start) == Self.half - RangeStrategies.overlapBytes)
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
   }
 
-  /// What happens to a part file after its attempt was cut off, the last checkpoint at `checkpoint`.
+  /// How a part file changes after an interrupted attempt whose last checkpoint is at `checkpoint`.
   enum Tampering: String, CaseIterable, CustomTestStringConvertible {
     case none, appended, appendedBeyondTotal, filledToTotal, overwritten, overwrittenBeforeTheCheckpoint
     var testDescription: String { rawValue }
@@ -157,7 +157,7 @@ import Testing
       try file.close()
     }
 
-    /// The first byte asked for by each request after the first.
+    /// The first byte that each request after the first requests.
     func starts(size: Int64, total: Int64, checkpoint: Int64) -> [Int64] {
       let overlap = RangeStrategies.overlapBytes
       return switch self {
@@ -170,48 +170,50 @@ import Testing
     }
   }
 
-  /// The first byte that a request asks for.
+  /// The first byte that a request requests.
   private static func start(_ request: ServedRequest) -> Int64 {
     request.range.flatMap { Int64($0.dropLast()) } ?? 0
   }
 
-  @Test("after a kill what others wrote into the part file is found", arguments: Tampering.allCases, [true, false])
+  @Test(
+    "after a kill the comparison finds bytes that others wrote into the part file", arguments: Tampering.allCases,
+    [true, false])
   func tampering(_ tampering: Tampering, isStrong: Bool) async throws {
     let file = FileBehaviour.file(Self.payload)
     let halfway = try await Halfway(isStrong ? file : file.weakETag())
-    let (server, room) = (halfway.server, halfway.room)
+    let (server, fixture) = (halfway.server, halfway.fixture)
     let left = try #require(await halfway.request.cancelProducingResumeData())
     var data = try #require(ResumeData(left))
     let checkpoint = Self.half / 2
     data.checkpointBytes = checkpoint
     data.isAtRest = nil
-    let path = room.directory.path(data.partialFile.name)
+    let path = fixture.directory.path(data.partialFile.name)
     try tampering.happen(to: path, size: Self.half, total: Self.payload.size, checkpoint: checkpoint)
-    let response = try await room.download(server, resumingWith: data.encoded()).response()
+    let response = try await fixture.download(server, resumingWith: data.encoded()).response()
     #expect(response.isSuccess, "\(String(describing: response.error))")
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
     let starts = tampering.starts(size: Self.half, total: Self.payload.size, checkpoint: checkpoint)
     #expect(server.requests.dropFirst().map(Self.start) == starts)
     #expect(
       server.requests.dropFirst().filter { $0.range != nil }.allSatisfy { ($0.headers["If-Range"] != nil) == isStrong })
   }
 
-  @Test("a comparison that a broken connection ends is made again by the next attempt")
+  @Test("if the connection breaks during the comparison, the next attempt compares again")
   func interruptedComparison() async throws {
     let halfway = try await Halfway()
     let left = try #require(await halfway.request.cancelProducingResumeData())
     var data = try #require(ResumeData(left))
     data.checkpointBytes = Self.half / 2
     data.isAtRest = nil
-    let path = halfway.room.directory.path(data.partialFile.name)
+    let path = halfway.fixture.directory.path(data.partialFile.name)
     try Tampering.overwritten.happen(
       to: path, size: Self.half, total: Self.payload.size, checkpoint: data.checkpointBytes)
     let cutting = try LoopbackServer(.file(Self.payload).dropping(after: 1000, on: .at(0)))
-    let first = try await halfway.room.download(cutting, resumingWith: data.encoded()).response()
+    let first = try await halfway.fixture.download(cutting, resumingWith: data.encoded()).response()
     #expect(!first.isSuccess)
     let kept = try #require(first.resumeData)
     #expect(kept.checkpointBytes == Self.half / 2 && kept.isAtRest != true)
-    let second = try await halfway.room.download(cutting, resumingWith: kept.encoded()).response()
+    let second = try await halfway.fixture.download(cutting, resumingWith: kept.encoded()).response()
     #expect(second.isSuccess)
     #expect(
       cutting.requests.map(Self.start)
@@ -219,17 +221,17 @@ import Testing
           Self.half - RangeStrategies.overlapBytes, Self.half - RangeStrategies.overlapBytes,
           Self.half / 2 - RangeStrategies.overlapBytes,
         ])
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
   }
 
   enum Meddling: String, CaseIterable {
     case deleted, emptied, cut, grown, grownBeyondTotal, replaced, linkedTwice, symlink, fifo, directory
 
-    /// Where the download must go on; `nil` where any place is right as long as the file is.
+    /// The byte at which the download must resume.
     var resumesFrom: Int64 {
       switch self {
       case .cut: 1000
-      // What was added after the end of the attempt is not ours.
+      // Bytes that were added after the end of the attempt are not used.
       case .grown, .grownBeyondTotal: half
       default: 0
       }
@@ -261,40 +263,40 @@ import Testing
   }
 
   @Test(
-    "a part file that was meddled with is detected",
+    "a part file that others changed is detected, and the download is correct",
     arguments: Meddling.allCases.filter { $0 != .directory })
   func meddled(_ meddling: Meddling) async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())
     let name = try #require(ResumeData(data)).partialFile.name
     let elsewhere = try TemporaryDirectory()
-    try meddling.happen(to: halfway.room.directory.path(name), aside: elsewhere.path("aside"))
+    try meddling.happen(to: halfway.fixture.directory.path(name), aside: elsewhere.path("aside"))
     let before = try? Data(contentsOf: elsewhere.url.appendingPathComponent("aside"))
-    let response = try await halfway.room.download(halfway.server, resumingWith: data).response()
+    let response = try await halfway.fixture.download(halfway.server, resumingWith: data).response()
     #expect(response.error == nil)
     #expect(response.resumedFrom == meddling.resumesFrom)
-    try halfway.room.expectOnly(Self.payload)
+    try halfway.fixture.expectOnly(Self.payload)
     #expect((try? Data(contentsOf: elsewhere.url.appendingPathComponent("aside"))) == before)
   }
 
-  @Test("a directory in the part file's place is an error, not a hang, and stays")
+  @Test("a directory with the part file's name is an error and is not removed")
   func directory() async throws {
     let halfway = try await Halfway()
     let data = try #require(await halfway.request.cancelProducingResumeData())
     let name = try #require(ResumeData(data)).partialFile.name
-    try Meddling.directory.happen(to: halfway.room.directory.path(name), aside: "")
-    let response = try await halfway.room.download(halfway.server, resumingWith: data).response()
+    try Meddling.directory.happen(to: halfway.fixture.directory.path(name), aside: "")
+    let response = try await halfway.fixture.download(halfway.server, resumingWith: data).response()
     #expect(response.error != nil)
-    #expect(try halfway.room.names() == [name])
+    #expect(try halfway.fixture.names() == [name])
   }
 
   @Test(
-    "resume data that cannot be read means a download from the start",
+    "with unreadable resume data the download starts from the beginning",
     arguments: ["", "{}", "{\"version\":2}", "\u{0}"])
   func unreadable(_ text: String) async throws {
     let server = try LoopbackServer(.file(Self.payload))
-    let room = try DownloadRoom()
-    let response = try await room.download(server, resumingWith: Data(text.utf8)).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server, resumingWith: Data(text.utf8)).response()
     #expect(response.isSuccess)
     #expect(server.requests.map(\.range) == [nil])
   }
@@ -302,10 +304,10 @@ import Testing
   @Test("resume data holds no secrets")
   func secrets() async throws {
     let server = try LoopbackServer(.file(Self.payload).dropping(after: Self.half))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     var request = try TransferRequest.of(server, headers: [.authorization: "Bearer hunter2"])
     request.credentials = Credentials(username: "u", password: "hunter2")
-    let response = try await room.download(request).response()
+    let response = try await fixture.download(request).response()
     let data = try #require(response.resumeData).encoded()
     #expect(!String(decoding: data, as: UTF8.self).contains("hunter2"))
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// A download that is cut at a known byte, then goes on in another session against a server that does not behave.
+/// A download that is interrupted at a known byte and then resumed by another session, often from a faulty server.
 @Suite(.timeLimit(.minutes(5))) struct RangeStrategiesOnTheWireTests {
   static let size: Int64 = 1 << 20
   static let cut: Int64 = 300_000
@@ -14,14 +14,14 @@ import Testing
   static let shorter = Payload(size: 200_000, seed: 4)
 
   static let plain = "300000-"
-  /// 64 KiB of what is there are asked for again, to be compared.
+  /// Requests the last 64 KiB of the stored bytes again, to compare them.
   static let probe = "234464-"
 
   struct Case: CustomTestStringConvertible, Sendable {
     var testDescription: String
-    /// What the server is after its first answer, which is cut.
+    /// The server's behaviour after its first response, which is interrupted.
     var server: FileBehaviour
-    /// The `Range` of every request after the first; `nil` asks for everything.
+    /// The `Range` of each request after the first; `nil` means a request without `Range`.
     var asks: [String?]
     var resumedFrom: Int64
     var result = RangeStrategiesOnTheWireTests.old
@@ -97,27 +97,27 @@ import Testing
   @Test("the download is resumed", arguments: resuming)
   func resumes(_ row: Case) async throws { try await run(row) }
 
-  @Test("starts over, and keeps nothing of the old bytes", arguments: restarting)
+  @Test("the download starts over and keeps none of the old bytes", arguments: restarting)
   func restarts(_ row: Case) async throws { try await run(row) }
 
   private func run(_ row: Case) async throws {
     let server = try LoopbackServer(row.server.dropping(after: Self.cut))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
     guard case .response(.truncated(Self.cut, _))? = first.error else {
       Issue.record("\(String(describing: first.error))")
       return
     }
-    try room.expectPart(first.resumeData, holds: Self.cut, of: Self.old)
+    try fixture.expectPart(first.resumeData, holds: Self.cut, of: Self.old)
 
-    let second = try await room.download(
+    let second = try await fixture.download(
       .of(server), session: Session(), resumingWith: first.resumeData?.encoded()
     ).response()
     #expect(second.error == nil)
     #expect(second.resumedFrom == row.resumedFrom)
     #expect(second.bytesOnDisk == row.result.size)
     #expect(server.requests.dropFirst().map(\.range) == row.asks)
-    try room.expectOnly(row.result)
+    try fixture.expectOnly(row.result)
     for request in server.requests {
       #expect(request.headers["If-Range"]?.hasPrefix("W/") != true)
       #expect(request.headers["Accept-Encoding"] == "identity")
@@ -125,29 +125,29 @@ import Testing
     }
   }
 
-  @Test("206 in chunks with more bytes than its Content-Range: those beyond it are never taken")
+  @Test("bytes of a chunked 206 response beyond its Content-Range are not stored")
   func surplus() async throws {
     let last = Self.cut + 999
     let server = try LoopbackServer(
       Self.good.dropping(after: Self.cut).contentRange("bytes \(Self.cut)-\(last)/\(Self.size)", on: .at(1))
         .chunked(on: .at(1)))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(.of(server), session: Session(), resumingWith: first.resumeData?.encoded())
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(.of(server), session: Session(), resumingWith: first.resumeData?.encoded())
       .response()
     #expect(second.error?.code == .malformed)
     #expect(second.bytesOnDisk <= last + 1)
-    #expect(!FileManager.default.fileExists(atPath: room.path))
+    #expect(!FileManager.default.fileExists(atPath: fixture.path))
   }
 
-  @Test("the missing bytes and no others cross the wire")
+  @Test("a resumed download transfers only the missing bytes")
   func exactBytes() async throws {
     let server = try LoopbackServer(Self.good.dropping(after: Self.cut))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(.of(server), session: Session(), resumingWith: first.resumeData?.encoded())
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(.of(server), session: Session(), resumingWith: first.resumeData?.encoded())
       .response()
-    // It counts when it has sent, which the client may know first.
+    // The server counts after it has sent, and the client can be finished earlier.
     try await server.waitForCounters { $0.openRequests == 0 }
     #expect(server.counters.bodyBytesSent == Self.size)
     #expect(second.bytesReceived == Self.size - Self.cut)
@@ -157,79 +157,79 @@ import Testing
   @Test("if all bytes are on disk but the length is unknown, 416 with that length completes the download")
   func complete416() async throws {
     let server = try LoopbackServer(Self.good.chunked(isEnded: false, on: .first(1)))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
     guard case .response(.truncated(Self.size, nil))? = first.error else {
       Issue.record("\(String(describing: first.error))")
       return
     }
-    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
     #expect(second.isSuccess)
     #expect(server.requests.map(\.range) == [nil, "\(Self.size)-"])
     #expect(second.bytesReceived == 0)
-    try room.expectOnly(Self.old)
+    try fixture.expectOnly(Self.old)
   }
 
-  @Test("416 with that length from a file that changed is no end")
+  @Test("416 with the same length does not complete the download if the file has changed")
   func changed416() async throws {
     let server = try LoopbackServer(Self.good.chunked(isEnded: false, on: .first(1)).becoming(Self.sameSize))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
     #expect(second.isSuccess)
-    try room.expectOnly(Self.sameSize)
+    try fixture.expectOnly(Self.sameSize)
   }
 
-  @Test("an unrequested part is not the file; the second request bypasses caches")
+  @Test("an unrequested 206 response is rejected, and the second request bypasses caches")
   func unaskedPart() async throws {
     let server = try LoopbackServer(Self.good.unaskedPart(on: .first(1)))
-    let room = try DownloadRoom()
-    #expect(try await room.download(server).response().isSuccess)
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server).response().isSuccess)
     #expect(server.requests.map { $0.headers["Cache-Control"] } == [nil, "no-cache"])
-    try room.expectOnly(Self.old)
+    try fixture.expectOnly(Self.old)
   }
 
-  @Test("a server that only ever sends parts unasked fails the download")
+  @Test("a server that always sends an unrequested 206 response fails the download")
   func unaskedPartAlways() async throws {
     let server = try LoopbackServer(Self.good.unaskedPart())
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     guard case .response(.unrequestedPartialContent)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
     #expect(server.requests.count == 2)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("a server that neither honours Range nor finishes is given up on, not asked for ever")
+  @Test("the download fails after a few requests if the server ignores Range and never finishes")
   func hopeless() async throws {
     let server = try LoopbackServer(Self.good.ignoringRange().dropping(after: Self.cut, on: .always))
-    let room = try DownloadRoom()
-    let response = try await room.download(server, interceptor: .atOnce(3)).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server, interceptor: .atOnce(3)).response()
     guard case .response(.truncated)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
-    // After two refusals the whole file is asked for without trying to resume.
+    // After two refused resumes the whole file is requested.
     let wholes = server.requests.filter { $0.range == nil }.count
     #expect(wholes >= 1)
     #expect(server.requests.count <= 10)
-    #expect(FileFacts(room.path) == nil)
+    #expect(FileFacts(fixture.path) == nil)
   }
 
-  @Test("a digest tells two versions apart where the server lies about its ETag")
+  @Test("a digest detects a changed file whose ETag stayed the same")
   func splice() async throws {
     let server = try LoopbackServer(
       Self.good.becoming(Self.sameSize, validators: .kept).digest(.reprDigest).dropping(after: Self.cut))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
     guard case .verification(.digest)? = second.error else {
       Issue.record("\(String(describing: second.error))")
       return
     }
     #expect(second.resumeData == nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 }

@@ -23,31 +23,31 @@ import Testing
     if case .connection(.addressRefused)? = error { error?.isTransient == false } else { false }
   }
 
-  /// A download into a directory that is there until it has ended.
+  /// Downloads into a directory that exists until the download has ended.
   private static func download(_ request: TransferRequest, _ session: Session = Session()) async throws -> FileResponse
   {
-    let room = try DownloadRoom(session)
-    let response = try await room.download(request).response()
-    #expect(try room.names() == (response.isSuccess ? [DownloadRoom.name] : []))
+    let fixture = try DownloadFixture(session)
+    let response = try await fixture.download(request).response()
+    #expect(try fixture.names() == (response.isSuccess ? [DownloadFixture.name] : []))
     return response
   }
 
-  @Test("under `public` no redirect leads to this machine, and nothing is sent there", arguments: ["", "localhost"])
+  @Test("the policy `public` refuses a redirect to this machine and opens no connection", arguments: ["", "localhost"])
   func publicOnly(_ host: String) async throws {
     let target = try LoopbackServer(Self.file)
     let location = host.isEmpty ? target.url("/x") : "http://\(host):\(target.port)/x"
     let server = try LoopbackServer(Self.file.redirecting(to: location))
-    let room = try DownloadRoom(Self.session(.public))
-    let download = try await room.download(server).response()
+    let fixture = try DownloadFixture(Self.session(.public))
+    let download = try await fixture.download(server).response()
     #expect(Self.isRefused(download.error), "\(String(describing: download.error))")
     #expect(download.error?.description.contains("loopback") == true)
-    let data = await room.session.request(server.url("/")).response()
+    let data = await fixture.session.request(server.url("/")).response()
     #expect(Self.isRefused(data.error))
     #expect(target.counters.connections == 0)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("under `public` a connection that is there already is not used for a redirect to this machine")
+  @Test("the policy `public` refuses a redirect to this machine, also if a connection is open")
   func keptConnection() async throws {
     let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .response(200, text: $0.path) }
     let response = await Self.session(.public).request(server.url("/a")).response()
@@ -55,7 +55,7 @@ import Testing
     #expect(server.requests.map(\.path) == ["/a"])
   }
 
-  @Test("under `same-origin` the origin is not left")
+  @Test("the policy `same-origin` refuses a redirect to another origin")
   func sameOrigin() async throws {
     let target = try LoopbackServer(Self.file)
     let server = try LoopbackServer(files: [
@@ -80,7 +80,7 @@ import Testing
     #expect(Self.isRefused(try await Self.download(request, Self.session(.any)).error))
   }
 
-  @Test("a redirect handler cannot lift the rule")
+  @Test("a redirect handler cannot bypass the policy")
   func handler() async throws {
     let target = try LoopbackServer(Self.file)
     let server = try LoopbackServer(Self.file.redirecting(to: "http://192.0.2.1/"))
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: Public addresses only
 
-  @Test("the user's own URL is refused before a byte is sent, also where a connection to it is open")
+  @Test("requiresPublicAddress refuses a request to this machine, also if a connection is open")
   func firstURL() async throws {
     let server = try LoopbackServer(Self.file)
     let session = Session()
@@ -106,12 +106,12 @@ import Testing
     #expect(Self.isAddressRefused(refused.error), "\(String(describing: refused.error))")
     #expect(refused.error?.description.contains("127.0.0.1 is a loopback address") == true)
     #expect(server.counters.connections == 0)
-    // Another request leaves a connection in the pool.
+    // Another request puts a connection into the pool.
     #expect(try await Self.download(.of(server), session).isSuccess)
     let again = try await Self.download(request, session)
     #expect(Self.isAddressRefused(again.error))
     #expect(server.requests.count == 1)
-    // The refusal has not closed the connection for others.
+    // The refusal has not closed the connection of other requests.
     #expect(try await Self.download(.of(server), session).isSuccess)
   }
 
@@ -127,7 +127,7 @@ import Testing
 
   @Test("a public address is connected to")
   func publicAddress() async throws {
-    // What the network makes of it differs from place to place; what counts is that it was tried.
+    // The result depends on the network; the test only checks that the address is not refused.
     var request = TransferRequest(url: try RequestURL("http://1.1.1.1:9/"), connectTimeout: .milliseconds(200))
     request.requiresPublicAddress = true
     let error = try await Self.download(request).error
@@ -137,7 +137,7 @@ import Testing
   // MARK: Proxies
 
   @Test(
-    "what is not public is refused before a proxy is asked for it",
+    "requiresPublicAddress refuses a private address before a proxy is contacted",
     arguments: ["http://10.0.0.1/", "https://[::1]/", "http://localhost/", "http://127.1/", "ftp://192.168.1.1/a"])
   func proxy(_ url: String) async throws {
     let proxy = try LoopbackServer { _ in .response(200, text: "secret") }
@@ -153,8 +153,8 @@ import Testing
     let proxy = try LoopbackServer(Self.file)
     var request = TransferRequest(url: try RequestURL("http://93.184.216.34/a"))
     request.requiresPublicAddress = true
-    let room = try DownloadRoom(Self.session(.any, proxy: proxy.port))
-    #expect(try await room.download(request).response().isSuccess)
+    let fixture = try DownloadFixture(Self.session(.any, proxy: proxy.port))
+    #expect(try await fixture.download(request).response().isSuccess)
     #expect(proxy.requests.map(\.target) == ["http://93.184.216.34/a"])
   }
 }

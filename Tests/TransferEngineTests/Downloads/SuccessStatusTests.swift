@@ -16,44 +16,44 @@ import Testing
         .bodyFrom(Self.payload, 0..<Self.payload.size), .keepAlive,
       ]
     }
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     #expect(response.head?.status == status)
     #expect(response.verification == .length)
-    try room.expectOnly(Self.payload)
+    try fixture.expectOnly(Self.payload)
   }
 
   @Test("a success without a body makes an empty file", arguments: [204, 205])
   func empty(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .response(status) }
-    let room = try DownloadRoom()
-    let response = try await room.download(server).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).response()
     #expect(response.error == nil)
     #expect(response.totalBytes == 0 && response.verification == .length)
-    #expect(FileFacts(room.path)?.size == 0)
+    #expect(FileFacts(fixture.path)?.size == 0)
     #expect(server.requests.count == 1)
   }
 
-  @Test("a success that does not answer a Range leaves the stored bytes as they are", arguments: [201, 202, 204, 205])
+  @Test("a 201, 202, 204 or 205 response to a Range request keeps the stored bytes", arguments: [201, 202, 204, 205])
   func onResume(_ status: Int) async throws {
     let server = try LoopbackServer(
       .file(Self.payload).failing(status, on: .at(1)).dropping(after: 20_000))
-    let room = try DownloadRoom()
-    let first = try await room.download(server).response()
-    let second = try await room.download(server, resumingWith: first.resumeData?.encoded()).response()
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
     #expect(second.error?.responseCode == status)
-    try room.expectPart(second.resumeData, holds: 20_000, of: Self.payload)
-    let third = try await room.download(server, resumingWith: second.resumeData?.encoded()).response()
+    try fixture.expectPart(second.resumeData, holds: 20_000, of: Self.payload)
+    let third = try await fixture.download(server, resumingWith: second.resumeData?.encoded()).response()
     #expect(third.isSuccess && third.resumedFrom == 20_000)
   }
 
-  @Test("a validation can refuse a success that brings no file")
+  @Test("a validation can reject a 204 response")
   func refused() async throws {
     let server = try LoopbackServer { _ in .response(204) }
-    let room = try DownloadRoom()
-    let response = try await room.download(server).validate(statusCode: [200, 203, 206]).response()
+    let fixture = try DownloadFixture()
+    let response = try await fixture.download(server).validate(statusCode: [200, 203, 206]).response()
     #expect(response.error?.responseCode == 204)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
   // MARK: The request's description
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("a request is described once for each attempt", arguments: [0, 2])
+  @Test("asURLRequest is called once for each attempt", arguments: [0, 2])
   func described(_ failures: Int) async throws {
     let server = try LoopbackServer(.file(Self.payload).failing(503, on: .first(failures)))
     for kind in ["download", "data", "stream"] {
@@ -92,14 +92,15 @@ import Testing
   @Test("cancel() without resume data leaves no part file", arguments: ["cancel", "cancelAllRequests"])
   func cancelled(_ way: String) async throws {
     let server = try LoopbackServer(.file(Self.payload).stalling(after: 20_000))
-    let room = try DownloadRoom()
+    let fixture = try DownloadFixture()
     let arrived = Watched<Int64>(0)
-    let request = try room.download(server).downloadProgress { step in arrived.mutate { $0 = step.completed } }.resume()
+    let request = try fixture.download(server).downloadProgress { step in arrived.mutate { $0 = step.completed } }
+      .resume()
     try await arrived.wait(for: "some bytes") { $0 == 20_000 ? () : nil }
-    if way == "cancel" { request.cancel() } else { room.session.cancelAllRequests() }
+    if way == "cancel" { request.cancel() } else { fixture.session.cancelAllRequests() }
     let response = await request.response()
     #expect(response.error?.isExplicitlyCancelledError == true)
     #expect(response.resumeData == nil && request.resumeData == nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 }

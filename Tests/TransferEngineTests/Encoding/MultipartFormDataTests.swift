@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct MultipartFormDataTests {
   private func text(_ form: MultipartFormData) throws -> String { String(decoding: try form.encode(), as: UTF8.self) }
 
-  @Test("one part, and several, as Alamofire writes them")
+  @Test("a form with one part and with several parts is encoded as in Alamofire")
   func format() throws {
     let form = MultipartFormData(boundary: "B")
     #expect(try form.encode().isEmpty)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "nothing in a name ends its quotes or its line",
+    "special characters in a name do not end its quotes or its line",
     arguments: [
       ("a\"b", "a%22b"), ("a\r\nX: y", "a%0D%0AX: y"), ("日本 é", "日本 é"), ("a\\b", "a\\b"), ("a\0\u{B}b", "a%00%0Bb"),
       ("tab\t", "tab\t"), ("100%", "100%"), ("", ""),
@@ -42,7 +42,7 @@ import Testing
           + "Content-Type: a/b%0D%0AX: y\r\n\r\n"))
   }
 
-  @Test("boundaries differ, and one that is given is kept or refused")
+  @Test("generated boundaries are unique, and an invalid given boundary is refused")
   func boundaries() throws {
     let boundaries = Set((0..<100).map { _ in MultipartFormData().boundary })
     #expect(boundaries.count == 100)
@@ -98,7 +98,7 @@ import Testing
     #expect(failure { _ in } == .bodyPartURLInvalid(url: "https"))
   }
 
-  @Test("the form is written to a new file, and to no other")
+  @Test("a form is written only to a new file, and a failed write leaves no file")
   func writing() throws {
     let directory = try TemporaryDirectory()
     let payload = Payload(size: 3 << 20)
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(
-    "media types by extension",
+    "media types are found by file extension",
     arguments: [
       ("a.txt", "text/plain"), ("a.JPEG", "image/jpeg"), ("x.tar.gz", "application/gzip"),
       ("noext", "application/octet-stream"),
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("a stream is kept as long as the form's body is, and can be sent again")
+  @Test("a stream part can be sent again as long as the form's body exists")
   func streams() async throws {
     var form: MultipartFormData? = MultipartFormData(boundary: "B")
     await form?.append(pieces(["ab", "", "cde"]), withLength: 5, name: "s", fileName: "f", mimeType: "x/y")
@@ -169,7 +169,7 @@ import Testing
     #expect(server.requests.map(\.body) == [expected, expected])
   }
 
-  @Test("a stream of another length, or one that fails, fails the form")
+  @Test("a stream that fails or has another length than announced fails the form")
   func brokenStreams() async throws {
     func failure(_ texts: [String], _ length: Int64, _ error: (any Error)? = nil) async -> String {
       let form = MultipartFormData()
@@ -186,7 +186,7 @@ import Testing
     #expect(await failure(["abc"], 3, CocoaError(.fileNoSuchFile)).contains("cannot read the stream"))
   }
 
-  @Test("a server's own parser reads back what was sent", arguments: 0..<4)
+  @Test("Python's MIME parser reads all parts of the form back", arguments: 0..<4)
   func parsed(_ seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let directory = try TemporaryDirectory()
@@ -224,7 +224,7 @@ import Testing
     #expect(result.lines == expected)
   }
 
-  @Test("a form goes over the wire with its length, as one body")
+  @Test("a form is sent as one body with Content-Length")
   func onTheWire() async throws {
     let directory = try TemporaryDirectory()
     let form = MultipartFormData()

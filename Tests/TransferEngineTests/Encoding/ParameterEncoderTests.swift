@@ -4,11 +4,11 @@ import Testing
 
 @testable import TransferEngine
 
-/// The expectations are those that Alamofire's own tests publish.
+/// The expected values come from Alamofire's own tests.
 @Suite struct ParameterEncoderTests {
   struct Named: Codable { var property = "property" }
 
-  @Test("JSON, plain, pretty and sorted")
+  @Test("JSON parameters can be plain, pretty-printed and sorted")
   func json() throws {
     let request = try JSONParameterEncoder().encode(Named(), into: plainRequest())
     #expect(request.bodyText == #"{"property":"property"}"#)
@@ -24,7 +24,7 @@ import Testing
     #expect(try JSONParameterEncoder().encode(Named?.none, into: plainRequest()).body == nil)
   }
 
-  @Test("a form goes into the query or the body by the method")
+  @Test("the method decides whether form parameters go into the query or the body")
   func form() throws {
     let encoder = URLEncodedFormParameterEncoder()
     let post = try encoder.encode(Named(), into: plainRequest(method: .post))
@@ -41,7 +41,7 @@ import Testing
     #expect(try none.encode(Named?.none, into: plainRequest()).query == nil)
   }
 
-  @Test("a property list")
+  @Test("parameters are encoded as a property list")
   func propertyList() throws {
     let request = try PropertyListParameterEncoder.default.encode(Named(), into: plainRequest(method: .post))
     #expect(request.headers[.contentType] == "application/x-plist")
@@ -50,7 +50,7 @@ import Testing
 
   struct Failure: Error {}
 
-  @Test("a failure says what failed, and keeps the reason")
+  @Test("form and JSON failures have different errors, and a form failure keeps its cause")
   func failures() throws {
     let form = URLEncodedFormParameterEncoder(encoder: .init(dataEncoding: .custom { _ in throw Failure() }))
     #expect { try form.encode(["d": Data()], into: plainRequest()) } throws: {
@@ -67,7 +67,7 @@ import Testing
     try encoder.encode(value)
   }
 
-  @Test("every kind of number has its text")
+  @Test("numbers of every type are encoded as text")
   func numbers() throws {
     #expect(try form(["a": Decimal(string: "1.123456")!]) == "a=1.123456")
     #expect(try form(["a": Decimal(1)]) == "a=1")
@@ -80,7 +80,7 @@ import Testing
     for value in integers { #expect(try form(value) == "a=1") }
   }
 
-  @Test("a structure, in every order and with every kind of array")
+  @Test("nested values are encoded sorted and unsorted, with each array format")
   func structure() throws {
     let value = EncodableStruct()
     #expect(
@@ -105,7 +105,7 @@ import Testing
         == "foo%5B0%5D%5Bbar%5D=2&foo%5B1%5D%5Bqux%5D=3&foo%5B2%5D%5Bquy%5D=4")
   }
 
-  @Test("containers that are opened by hand, and superclasses")
+  @Test("nested containers and superclasses are encoded")
   func containers() throws {
     #expect(
       try form(ManualStruct())
@@ -124,11 +124,11 @@ import Testing
     #expect(
       try form(["foo": [Superclass()]], .init(arrayEncoding: .indexInBrackets))
         == "foo%5B0%5D%5Bone%5D=one&foo%5B0%5D%5Bthree%5D=1&foo%5B0%5D%5Btwo%5D=2")
-    // Not Alamofire's: numbers as keys are names, not places in an array.
+    // Unlike in Alamofire, numeric keys are names and not array indices.
     #expect(try form(["a": [5: "x"]]) == "a%5B5%5D=x")
   }
 
-  @Test("only named fields can be at the top")
+  @Test("a root value without field names is an error")
   func root() throws {
     for value: any Encodable in [[1], "text", 1, Date(), Data([1])] {
       #expect { try form(value) } throws: {
@@ -138,7 +138,7 @@ import Testing
     #expect(try form([String: Int]()) == "")
   }
 
-  @Test("data and dates")
+  @Test("data and dates are encoded in each format")
   func dataAndDates() throws {
     let date = ["date": Date(timeIntervalSinceReferenceDate: 123.456)]
     #expect(try form(["data": Data("data".utf8)]) == "data=ZGF0YQ%3D%3D")
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test(
-    "keys can be changed",
+    "keys are converted by the key encoding",
     arguments: [
       ("oneTwoThree", "one_two_three", "one-two-three", "OneTwoThree"),
       ("myURLProperty", "my_url_property", "my-url-property", "MyURLProperty"), ("a", "a", "a", "A"), ("", "", "", ""),
@@ -194,7 +194,7 @@ import Testing
     #expect(try form(["a": String?.none], .init(nilEncoding: .init { "x" })) == "a=x")
   }
 
-  @Test("key paths, spaces and allowed characters")
+  @Test("key paths, spaces and reserved characters are encoded as configured")
   func texts() throws {
     let nested = ["parent": ["child": ["grandchild": "value"]]]
     #expect(try form(nested) == "parent%5Bchild%5D%5Bgrandchild%5D=value")
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test("two values in one place are an error")
+  @Test("encoding two values into one container is an error")
   func twice() { #expect(throws: EncodingError.self) { try form(["a": Twice()]) } }
 
   @Test("many fields do not take long")

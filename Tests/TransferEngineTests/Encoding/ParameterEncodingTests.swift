@@ -17,7 +17,7 @@ extension TransferRequest {
   var bodyText: String? { if case .data(let data) = body { String(decoding: data, as: UTF8.self) } else { nil } }
 }
 
-/// The expectations are those that Alamofire's own tests publish, and what follows from its documentation.
+/// The expected values come from Alamofire's own tests and its documentation.
 @Suite struct URLEncodingTests {
   static let queries: [(Parameters?, String?)] = [
     (nil, nil), ([:], nil), (["foo": "bar"], "foo=bar"), (["foo": "bar", "baz": "qux"], "baz=qux&foo=bar"),
@@ -56,7 +56,7 @@ extension TransferRequest {
     (["id": UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F")!], "id=E621E1F8-C36C-495A-93FC-0C247A3E6E5F"),
   ]
 
-  @Test("numbers of Foundation are numbers, and its booleans are booleans")
+  @Test("an NSNumber is encoded as a number or as a boolean, as it was created")
   func numbers() throws {
     let parameters: Parameters = [
       "bools": [NSNumber(value: true), NSNumber(value: false)], "numbers": [NSNumber(value: 0), NSNumber(value: 1)],
@@ -71,7 +71,7 @@ extension TransferRequest {
     #expect(literal.query == "a=1&b=true&c=true&d=0")
   }
 
-  @Test("parameters become the query that Alamofire makes of them", arguments: queries.indices)
+  @Test("parameters are encoded into the same query as in Alamofire", arguments: queries.indices)
   func query(_ index: Int) throws {
     let (parameters, expected) = Self.queries[index]
     let request = try URLEncoding.default.encode(plainRequest(), with: parameters)
@@ -81,7 +81,7 @@ extension TransferRequest {
   }
 
   @Test(
-    "an existing query is kept, before the new names",
+    "new parameters are appended to an existing query",
     arguments: [
       ("https://example.com/?baz=qux", "baz=qux&foo=%2Bbar%2B"),
       ("https://example.com/m?hd=[1]", "hd=%5B1%5D&foo=%2Bbar%2B"),
@@ -108,7 +108,7 @@ extension TransferRequest {
     #expect(request.headers[.contentType] == (isQuery ? nil : "application/x-www-form-urlencoded; charset=utf-8"))
   }
 
-  @Test("a Content-Type that is there stays, and credentials too")
+  @Test("an existing Content-Type and the URL's credentials are kept")
   func contentType() throws {
     let request = try URLEncoding.httpBody.encode(plainRequest(method: .post, type: "x/y"), with: ["a": 1])
     #expect(request.headers[.contentType] == "x/y")
@@ -117,7 +117,7 @@ extension TransferRequest {
     #expect(secret.url.string == "https://example.com/?a=1")
   }
 
-  @Test("arrays and Bools have their options")
+  @Test("the encodings of arrays and Bools can be configured")
   func options() throws {
     let parameters: Parameters = ["a": ["x", true] as [any Sendable]]
     func query(_ arrays: URLEncoding.ArrayEncoding, _ bools: URLEncoding.BoolEncoding) throws -> String? {
@@ -150,13 +150,13 @@ extension TransferRequest {
       decoded[try #require(String(parts[0]).removingPercentEncoding)] = String(parts[1]).removingPercentEncoding
     }
     #expect(decoded == parameters)
-    // The encoder sorts what is encoded, URLEncoding the names as they are.
+    // The encoder sorts the encoded names, and URLEncoding sorts the original names.
     let form: String = try URLEncodedFormEncoder().encode(parameters)
     #expect(query.split(separator: "&").sorted() == form.split(separator: "&").sorted())
   }
 }
 
-/// SplitMix64, so that a failure can be seen again.
+/// SplitMix64, so that a failure can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }
@@ -169,7 +169,7 @@ struct SeededGenerator: RandomNumberGenerator {
     return z ^ (z >> 31)
   }
 
-  /// Up to 12 characters, many of them awkward.
+  /// Up to 12 characters, many of them special.
   mutating func text() -> String {
     let awkward = Array("&=+%?/# \"[]<>\\;,'\r\n\t\u{0}\u{7F}aZ09é€😀日").map(String.init)
     return (0..<Int.random(in: 0...12, using: &self)).map { _ in awkward.randomElement(using: &self)! }.joined()
@@ -190,14 +190,14 @@ struct SeededGenerator: RandomNumberGenerator {
     #expect(request.query == nil)
   }
 
-  @Test("nothing is nothing")
+  @Test("nil parameters add no body and no Content-Type")
   func nothing() throws {
     let request = try JSONEncoding.default.encode(plainRequest(), with: nil)
     #expect(request.headers[.contentType] == nil)
     #expect(request.body == nil)
   }
 
-  @Test("numbers, escapes and nil as JSONSerialization writes them")
+  @Test("numbers, escapes and nil are encoded as JSONSerialization encodes them")
   func values() throws {
     let parameters: Parameters = [
       "d": 1.0, "e": 0.1, "f": Float(1.5), "n": Int?.none, "s": "a/b\"\u{1}é", "t": false, "u": UInt64.max,
@@ -209,14 +209,14 @@ struct SeededGenerator: RandomNumberGenerator {
       try JSONEncoding.prettyPrinted.encode(plainRequest(), with: ["a": 1]).bodyText == "{\n  \"a\" : 1\n}")
   }
 
-  @Test("an array is sent too, and a Content-Type that is there stays")
+  @Test("an array can be the root value, and an existing Content-Type is kept")
   func array() throws {
     let request = try JSONEncoding.default.encode(plainRequest(type: "a/b+json"), withJSONObject: ["foo", "bar"])
     #expect(request.bodyText == #"["foo","bar"]"#)
     #expect(request.headers[.contentType] == "a/b+json")
   }
 
-  @Test("what JSON cannot hold is an error that says so")
+  @Test("a value that JSON cannot represent is an error that names its type")
   func unfit() throws {
     let values: [(any Sendable, String)] = [
       (Date(), "Date"), (Data(), "Data"), (UUID(), "UUID"), (Double.nan, "nan"), ([["x": Date()]], "Date"),

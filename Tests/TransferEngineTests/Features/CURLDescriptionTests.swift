@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct CURLDescriptionTests {
-  @Test("a request as a command")
+  @Test("a request is described as a curl command")
   func format() throws {
     let request = TransferRequest(
       url: try RequestURL("https://e.test/a?b=[1]"), method: .post,
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(
-    "secrets are not shown, wherever they are",
+    "values of secret headers are hidden",
     arguments: [
       "Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "X-Auth-Token", "Api-Key", "X-Amz-Security-Token",
       "X-CSRF-Token", "X-Goog-Signature", "Private-Token", "X-Vault-Token", "Ocp-Apim-Subscription-Key", "X-Session-Id",
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(
-    "parameters whose names say so are not shown",
+    "values of secret query parameters are hidden",
     arguments: [
       "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "X-Goog-Signature", "sig", "Signature", "token",
       "access_token", "refresh%5Ftoken", "api_key", "apikey", "key", "client_secret", "password", "code", "jwt", "auth",
@@ -52,14 +52,14 @@ import Testing
   }
 
   @Test(
-    "what is no secret stays",
+    "values of other query parameters are shown",
     arguments: ["page", "q", "monkey", "keyword", "Expires", "X-Amz-Date", "prefix", "uploadId", "author"])
   func harmless(_ name: String) throws {
     let request = TransferRequest(url: try RequestURL("https://e.test/p?\(name)=1"))
     #expect(request.cURLDescription().hasSuffix("?\(name)=1'"))
   }
 
-  @Test("schemes and the names of cookies stay")
+  @Test("the authorization scheme and the names of cookies are shown, but not their values")
   func schemes() throws {
     let request = TransferRequest(
       url: try RequestURL("https://u:geheim@e.test/"),
@@ -70,7 +70,7 @@ import Testing
     #expect(!text.contains("geheim"))
   }
 
-  @Test("credentials by their scheme, and by the protocol")
+  @Test("credentials are described with the curl option of their scheme or protocol")
   func credentials() throws {
     func text(
       _ credential: HTTPCredential?, _ url: String = "https://e.test/", showing: Bool = false
@@ -93,7 +93,7 @@ import Testing
         == ["curl -v", "--ssl-reqd", "-u 'f:***'", "-T '/a b'", "'ftp://h.test/a'"].joined(separator: " \\\n\t"))
   }
 
-  @Test("bodies by their type")
+  @Test("a body is shown or hidden depending on its content type")
   func bodies() throws {
     func text(_ type: String, _ body: RequestBody, showing: Bool = false) throws -> String {
       TransferRequest(url: try RequestURL("https://e.test/"), method: .put, headers: [.contentType: type], body: body)
@@ -112,7 +112,7 @@ import Testing
     #expect(try text("x/y", .segments([])).contains("'@<several pieces>'"))
   }
 
-  @Test("a request's handle tells what was sent, with the session's fields")
+  @Test("a sent request is described with the session's default headers")
   func handle() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     var configuration = SessionConfiguration()

@@ -3,7 +3,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite struct ChildEnvironmentTests {
-  @Test("what programs need is passed on, and what the configuration names")
+  @Test("a child process gets the standard variables and those that the configuration names")
   func variables() {
     let all = [
       "PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "LANG": "C", "TZ": "UTC", "TMPDIR": "/t", "USER": "u",

@@ -20,7 +20,7 @@ import Testing
     #expect(try digests(206, "Repr-Digest", "unixsum=:1:, sha-256=:\(Self.empty):") == expected)
   }
 
-  @Test("the others only in a 200")
+  @Test("other digest fields are used only in a 200 response")
   func others() throws {
     #expect(try digests(200, "Digest", "SHA-256=\(Self.empty)").map(\.hex) == [Self.hex])
     #expect(try digests(206, "Digest", "SHA-256=\(Self.empty)").isEmpty)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(
-    "what cannot be read promises nothing",
+    "a digest field that cannot be parsed is ignored",
     arguments: [
       ("Repr-Digest", "sha-256=:AAAA:"), ("Repr-Digest", "sha-256=\(empty)"), ("x-amz-checksum-sha256", "\(empty)-3"),
       ("Content-MD5", "garbage"), ("Digest", "sha-256"),
@@ -39,7 +39,7 @@ import Testing
     #expect(try digests(200, name, value).isEmpty)
   }
 
-  @Test("a digest of an encoded form is not the file's")
+  @Test("a digest of a compressed body is ignored")
   func encoded() throws {
     var head = ResponseHead(status: 200)
     head.headers[try #require(HTTPField.Name("Repr-Digest"))] = "sha-256=:\(Self.empty):"

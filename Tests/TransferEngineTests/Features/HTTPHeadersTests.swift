@@ -99,7 +99,7 @@ import Testing
     #expect("\(head)".contains("here") && !"\(head)".contains("hush"))
   }
 
-  @Test("a request has the names of Foundation's URLRequest")
+  @Test("a request has the header and body properties of Foundation's URLRequest")
   func request() throws {
     var request = try plainRequest()
     request.setValue("1", forHTTPHeaderField: "x-one")
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(
-    "timeoutInterval is a number of seconds without progress",
+    "timeoutInterval sets the stall timeout and the connect timeout",
     arguments: [
       (60.0, 60.0), (0.5, 0.5), (.infinity, .infinity), (1e300, .infinity), (0, 30), (-1, 30), (.nan, 30),
     ])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct IPAddressTests {
   @Test(
-    "the address space, block by block, with the addresses on both sides of each border",
+    "IPv4 addresses at the borders of each block have the correct scope",
     arguments: [
       ("0.0.0.0", "loopback"), ("0.255.255.255", "loopback"), ("1.0.0.0", nil), ("9.255.255.255", nil),
       ("10.0.0.0", "private"), ("10.255.255.255", "private"), ("11.0.0.0", nil), ("100.63.255.255", nil),
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(
-    "IPv6, with the addresses that stand for IPv4 ones",
+    "IPv6 addresses have the correct scope, also if they contain an IPv4 address",
     arguments: [
       ("::", "loopback"), ("::1", "loopback"), ("::2", "loopback"), ("::7f00:1", "loopback"), ("::808:808", "reserved"),
       ("::ffff:127.0.0.1", "loopback"), ("::ffff:10.1.2.3", "private"), ("::ffff:8.8.8.8", nil),
@@ -52,7 +52,7 @@ import Testing
     #expect(IPAddress(text) == nil)
   }
 
-  @Test("brackets and zones do not hide an address")
+  @Test("addresses with brackets and zones are parsed")
   func forms() {
     #expect(IPAddress("[::1]") == .v6(0, 1))
     #expect(IPAddress("fe80::1%eth0")?.scope == .linkLocal)

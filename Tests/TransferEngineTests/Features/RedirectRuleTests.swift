@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "another scheme, host or port gets nothing that was meant for the first",
+    "a redirect to another scheme, host or port drops credentials and secret headers",
     arguments: ["http://b.test/", "http://a.test:8080/", "https://a.test/"])
   func otherOrigin(_ location: String) throws {
     let next = try next(302, location, from: request("http://a.test/"))
@@ -44,7 +44,7 @@ import Testing
     #expect(Set(next.headers.map(\.name)) == [.userAgent, .range])
   }
 
-  @Test("the same origin keeps what was meant for it")
+  @Test("a redirect to the same origin keeps credentials and headers")
   func sameOrigin() throws {
     let next = try next(302, "/else", from: request("http://a.test/"))
     #expect(next.credentials?.username == "u")
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(
-    "what would leave HTTP, or https for http, is refused",
+    "redirects to other protocols and from https to http are refused",
     arguments: [
       ("https://a.test/", "http://a.test/"), ("http://a.test/", "file:///etc/passwd"),
       ("http://a.test/", "ftp://b.test/"), ("http://a.test/", "scp://b.test/"), ("http://a.test/", "gopher://b.test/"),
@@ -69,7 +69,7 @@ import Testing
     #expect(throws: TransferError.self) { try next(302, location, from: request) }
   }
 
-  @Test("a redirect without a Location says so")
+  @Test("a redirect without Location is an error")
   func noLocation() throws {
     let request = try request("http://a.test/")
     #expect(throws: TransferError.self) { try next(301, nil, from: request) }

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "the bound doubles from the scale up to the cap",
+    "the maximum delay doubles with each attempt up to a limit",
     arguments: [(1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (60, 300.0), (5000, 300.0)])
   func bound(attempt: Int, seconds: Double) {
     let policy = RetryPolicy(exponentialBackoffScale: 1)
@@ -23,12 +23,12 @@ import Testing
       policy.delay(forAttempt: attempt, retryAfter: nil, using: &generator).inSeconds
     }
     #expect(delays.allSatisfy { (0...seconds).contains($0) })
-    // Full jitter: the whole span is used. 500 draws miss a tenth of it once in 10²².
+    // With full jitter the delays use the whole range. The probability that 500 delays miss a tenth of it is 10⁻²².
     #expect(delays.contains { $0 > seconds * 0.9 })
     #expect(delays.contains { $0 < seconds * 0.1 })
   }
 
-  @Test("Retry-After is a floor with little on top, and capped at a day")
+  @Test("the delay is Retry-After plus a small random time, and Retry-After is limited to a day")
   func retryAfter() {
     let policy = RetryPolicy()
     var generator = SystemRandomNumberGenerator()
@@ -43,7 +43,7 @@ import Testing
   static let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
 
   @Test(
-    "Retry-After is read in all its forms, and garbage is passed over",
+    "Retry-After is parsed in all its forms, and invalid values are ignored",
     arguments: [
       ("0", 0), ("120", 120), (" 120 ", 120), ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
       ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun Nov  6 08:50:37 1994", 60),
@@ -54,7 +54,7 @@ import Testing
     #expect(RetryAfter.delay(from: text, now: Self.now)?.inSeconds == seconds)
   }
 
-  @Test("statuses that may pass, and those that will not")
+  @Test("transient and permanent statuses are told apart")
   func statuses() {
     for status in [408, 425, 429, 500, 502, 503, 504, 507, 520, 524] {
       #expect(RetryPolicy.isTransient(status: status))

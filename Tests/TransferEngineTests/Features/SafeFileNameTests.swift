@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(
-    "Content-Disposition leads nowhere but to a name",
+    "a file name from Content-Disposition contains no path",
     arguments: [
       ("attachment; filename=\"a.txt\"", "a.txt"), ("attachment; filename=a.txt", "a.txt"),
       ("attachment; filename=\"../../x\"", "x"), ("attachment; filename=\"/etc/passwd\"", "passwd"),
@@ -35,7 +35,7 @@ import Testing
     #expect(SafeFileName(contentDisposition: value)?.string == expected)
   }
 
-  @Test("300 bytes become 255 at a character's boundary, the extension kept")
+  @Test("a name of 300 bytes is shortened to 255 and keeps its extension")
   func long() throws {
     let name = try #require(SafeFileName(suggested: String(repeating: "é", count: 150) + ".iso")).string
     #expect(name.utf8.count <= 255)
@@ -45,9 +45,9 @@ import Testing
     #expect(partial.hasPrefix(".") && partial.hasSuffix(".01234567.part"))
   }
 
-  @Test("a name is cut at a scalar's boundary, however its characters are composed")
+  @Test("a name is shortened between Unicode scalars, also inside a composed character")
   func scalars() throws {
-    // One character of 96 KB: a letter and marks that combine with it.
+    // One character of 96 KB: a letter and its combining marks.
     let marks = "e" + String(repeating: "\u{301}", count: 48 << 10)
     let name = try #require(SafeFileName(suggested: marks)).string
     #expect(name.utf8.count == 255 && name.unicodeScalars.starts(with: "e\u{301}\u{301}".unicodeScalars))
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(
-    "long suggestions are read in the time of their length",
+    "long suggested names are processed in linear time",
     arguments: [
       String(repeating: "a", count: 96 << 10), String(repeating: " ", count: 96 << 10) + "a",
       "a" + String(repeating: ".", count: 96 << 10), String(repeating: "a.", count: 48 << 10),
@@ -69,19 +69,21 @@ import Testing
     var name: SafeFileName?
     let time = ThreadTime.measure { name = SafeFileName(suggested: text) }
     #expect(name.map { !$0.string.isEmpty && $0.string.utf8.count <= 255 } ?? true)
-    // The old way took 15 s for as much.
+    // A former implementation took 15 s for this length.
     #expect(time < .seconds(2))
     #expect(SafeFileName(contentDisposition: "attachment; filename=\"\(text)\"") == nil, "a field of 96 KB is not read")
   }
 
   @Test(
-    "what a person gave is refused, not changed",
+    "an invalid name given by the user is refused, not changed",
     arguments: ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)])
   func check(_ name: String) {
     #expect(throws: TransferError.self) { try SafeFileName.check(name) }
   }
 
-  @Test("a person may have a hidden file", arguments: [".bashrc", "-rf", "a b", String(repeating: "x", count: 255)])
+  @Test(
+    "a name given by the user can start with a dot or a hyphen",
+    arguments: [".bashrc", "-rf", "a b", String(repeating: "x", count: 255)])
   func accepted(_ name: String) throws {
     try SafeFileName.check(name)
   }

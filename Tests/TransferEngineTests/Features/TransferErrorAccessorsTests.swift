@@ -5,7 +5,7 @@ import Testing
 @Suite struct TransferErrorAccessorsTests {
   private struct Refusal: Error {}
 
-  /// Every accessor that returns a Bool, by its name.
+  /// All accessors that return a Bool, with a name for each.
   private static let accessors: [(String, @Sendable (TransferError) -> Bool)] = [
     ("cancelled", { $0.isExplicitlyCancelledError }), ("url", { $0.isInvalidURLError }),
     ("task", { $0.isSessionTaskError }), ("create", { $0.isCreateURLRequestError }),
@@ -31,13 +31,13 @@ import Testing
     (.verification(.length(expected: 1, actual: 2)), ""), (.redirect(.tooMany(limit: 1)), ""),
   ]
 
-  @Test("each error is of one kind only", arguments: rows.indices)
+  @Test("each error matches at most one accessor", arguments: rows.indices)
   func questions(_ index: Int) {
     let (error, name) = Self.rows[index]
     #expect(Self.accessors.filter { $0.1(error) }.map(\.0) == (name.isEmpty ? [] : [name]), "\(error)")
   }
 
-  @Test("facts of an error, and the error beneath it")
+  @Test("an error returns its details and its underlying error")
   func facts() {
     let status = TransferError.response(.unacceptableStatus(404, retryAfter: nil))
     #expect(status.responseCode == 404 && status.underlyingError == nil)
@@ -53,7 +53,7 @@ import Testing
     #expect(TransferError.invalidURL("nonsense", reason: "r").failedURL == "nonsense")
   }
 
-  @Test("an error of any type can be asked for a TransferError")
+  @Test("asTransferError and asAFError convert an error of any type")
   func conversion() {
     let error: any Error = TransferError.cancelled
     #expect(error.asAFError?.isExplicitlyCancelledError == true)

@@ -57,8 +57,8 @@ import Testing
     Case("201 that is not accepted", file.failing(201)) { $0.acceptableStatusCodes = [200, 203, 206] },
     Case("203", file.failing(203)) { $0.acceptableStatusCodes = [200, 203, 206] },
     Case("200 that is not accepted", file) { $0.acceptableStatusCodes = [206] },
-    Case("206 that was not asked for", file.unaskedPart(0..<1000)),
-    Case("206 that was not asked for, once", file.unaskedPart(0..<1000, on: .first(1))),
+    Case("an unrequested 206", file.unaskedPart(0..<1000)),
+    Case("an unrequested 206, once", file.unaskedPart(0..<1000, on: .first(1))),
     Case("gzip", file.gzipped()),
     Case("gzip, cut short", file.gzipped(.cutShort)),
     Case("an endless head", file.endlessHeaders()),
@@ -108,32 +108,32 @@ import Testing
     }
   }
 
-  /// A server, a directory and a download of their own.
+  /// One side of the comparison: a server, a directory and a download.
   private struct Side {
-    let room: GroupRoom
+    let fixture: GroupFixture
     let server: LoopbackServer
     let item: GroupDownload
 
     init(_ test: Case) throws {
-      room = try GroupRoom()
+      fixture = try GroupFixture()
       server = try LoopbackServer(test.behaviour)
-      item = try room.items(server, 0..<1, change: test.change)[0]
+      item = try fixture.items(server, 0..<1, change: test.change)[0]
     }
 
     func single() async -> FileResponse {
-      let request = room.session.download(
+      let request = fixture.session.download(
         item.request, to: item.destination, options: item.options, rules: item.rules, expecting: item.digests,
         partialName: item.partialName)
       if let codes = item.acceptableStatusCodes { request.validate(statusCode: codes) }
       return await request.response()
     }
 
-    func grouped() async -> FileResponse? { await room.session.downloads([item]).responses()[0] }
+    func grouped() async -> FileResponse? { await fixture.session.downloads([item]).responses()[0] }
 
-    /// What must be equal, with the names of this side replaced.
+    /// The facts that must be equal, without the names of this side's directory and server.
     func summary(_ response: FileResponse) throws -> [String] {
       func text(_ value: Any?) -> String {
-        String(describing: value ?? "nil").replacing(room.directory.path, with: "DIRECTORY")
+        String(describing: value ?? "nil").replacing(fixture.directory.path, with: "DIRECTORY")
           .replacing(server.authority, with: "SERVER")
       }
       let head = response.head.map { head in
@@ -153,7 +153,7 @@ import Testing
         "resume: \(text(data?.url)) \(text(data?.validators.etag)) \(text(data?.totalBytes))",
         "resume: \(text(data?.partialFile.name)) \(text(data?.partialFile.finalName)) \(text(data?.checkpointBytes))",
         "resume: \(text(data?.isAtRest)) \(text(data?.isVerified)) \(text(data?.options)) \(text(data?.refusals))",
-        "names: \(try room.names())",
+        "names: \(try fixture.names())",
         "asked: \(server.requests.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" })",
       ]
     }
@@ -161,7 +161,7 @@ import Testing
 }
 
 extension RequestURL {
-  /// Another path of the same server.
+  /// The URL of another path on the same server.
   fileprivate func at(_ path: String) -> RequestURL {
     (try? RequestURL("\(scheme)://\(host):\(port)\(path)")) ?? self
   }

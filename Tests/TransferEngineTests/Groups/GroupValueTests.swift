@@ -3,7 +3,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// The pure parts of groups.
+/// The parts of groups that are pure values.
 @Suite struct GroupValueTests {
   @Test("a queue is first in, first out for each origin, takes the origins in turn, and keeps the limit")
   func queue() {
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(
-    "what stays in a group",
+    "the response head decides whether a download stays in the group",
     arguments: [
       (200, ["Content-Length": "10"], GroupDecision.keep(length: 10)), (203, ["Content-Length": "0"], .keep(length: 0)),
       (200, ["Content-Length": "1048576"], .keep(length: 1 << 20)), (200, ["Content-Length": "1048577"], .leave),
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(
-    "syncfs is for large groups, on file systems that report errors, while few other bytes wait",
+    "syncfs is used only for large groups, if it reports errors and few other bytes are unwritten",
     arguments: [
       (31, true, 0, SyncMethod.eachFile), (32, true, 0, .fileSystem), (256, true, 64 << 20, .fileSystem),
       (256, true, (64 << 20) + 1001, .eachFile), (256, false, 0, .eachFile), (256, true, nil, .eachFile),
@@ -77,7 +77,7 @@ import Testing
     #expect(SyncMethod(files: files, bytes: 1000, isSupported: isSupported, unwritten: unwritten) == method)
   }
 
-  @Test("unwritten memory is the sum of two lines")
+  @Test("unwritten memory is the sum of the lines Dirty and Writeback")
   func unwritten() {
     #expect(
       UnwrittenMemory.bytes(in: "MemTotal: 1 kB\nDirty:   12 kB\nWriteback:    3 kB\nWritebackTmp: 9 kB\n") == 15_360)
@@ -97,14 +97,14 @@ import Testing
     #expect(FileSystemSync.isReportingErrors(release: release) == isReporting)
   }
 
-  @Test("requests are prepared in their order, while few wait; those that hang in preparation do not stop the others")
+  @Test("requests are prepared in order while few are waiting, and a hanging preparation does not stop the others")
   func preparation() {
     var queue = PreparationQueue<Int>()
     #expect(queue.take(waiting: 0, limit: 4).isEmpty)
     queue.append(Array(0..<30))
     #expect(queue.take(waiting: 2, limit: 4).isEmpty)
     #expect(queue.take(waiting: 1, limit: 4) == [0, 1, 2, 3])
-    // None of them ends.
+    // None of these preparations ends.
     #expect(queue.take(waiting: 0, limit: 4) == [4, 5, 6, 7])
     #expect(queue.take(waiting: 0, limit: 4).isEmpty)
     queue.preparationEnded(of: 4)

@@ -9,11 +9,11 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct UploadGroupTests {
   /// Uploads of one source to `/0`, `/1`, ….
   static func items(
-    _ room: UploadRoom, _ server: LoopbackServer, _ tags: Range<Int>, by way: UploadProtocol = .plain,
+    _ fixture: UploadFixture, _ server: LoopbackServer, _ tags: Range<Int>, by way: UploadProtocol = .plain,
     change: (inout GroupUpload) -> Void = { _ in }
   ) throws -> [GroupUpload] {
     try tags.map { tag in
-      var item = GroupUpload(tag: tag, try room.upload(to: server.url("/\(tag)"), by: way))
+      var item = GroupUpload(tag: tag, try fixture.upload(to: server.url("/\(tag)"), by: way))
       change(&item)
       return item
     }
@@ -21,10 +21,10 @@ import Testing
 
   @Test("3,000 files arrive, each with one request, over at most 8 connections, and all stay in the group")
   func many() async throws {
-    let room = try UploadRoom(size: 2000)
+    let fixture = try UploadFixture(size: 2000)
     let server = try LoopbackServer { _ in .response(201) }
-    let group = room.session.uploadGroup()
-    for first in stride(from: 0, to: 3000, by: 500) { group.add(try Self.items(room, server, first..<first + 500)) }
+    let group = fixture.session.uploadGroup()
+    for first in stride(from: 0, to: 3000, by: 500) { group.add(try Self.items(fixture, server, first..<first + 500)) }
     group.finish()
     let responses = await group.responses()
     #expect(responses.count == 3000)
@@ -32,7 +32,7 @@ import Testing
     #expect(group.core.endedInside.load(ordering: .relaxed) == 3000)
     #expect(server.requests.count == 3000)
     #expect(Set(server.requests.map(\.target)) == Set((0..<3000).map { "/\($0)" }))
-    #expect(server.requests.allSatisfy { $0.method == "PUT" && $0.bodySHA256 == room.payload.sha256 })
+    #expect(server.requests.allSatisfy { $0.method == "PUT" && $0.bodySHA256 == fixture.payload.sha256 })
     #expect(server.counters.maxOpenConnections <= 8)
   }
 
@@ -97,7 +97,7 @@ import Testing
     },
   ]
 
-  /// What the caller and the server see.
+  /// The facts that the caller and the server see.
   private struct Facts: Equatable {
     var error: String
     var status: Int?
@@ -123,15 +123,15 @@ import Testing
 
   @Test("a group of one gives the response of a single upload, and the server sees the same requests", arguments: all)
   func equal(_ given: Case) async throws {
-    let room = try UploadRoom(size: given.size)
+    let fixture = try UploadFixture(size: given.size)
     let servers = [try LoopbackServer(given.script), try LoopbackServer(given.script)]
     let uploads = try servers.map { server in
-      var upload = try room.upload(to: server.url("/0"))
+      var upload = try fixture.upload(to: server.url("/0"))
       given.change(&upload)
       return upload
     }
-    let single = Self.facts(await room.send(uploads[0]), servers[0])
-    let response = try #require(await room.session.uploads([GroupUpload(tag: 0, uploads[1])]).responses()[0])
+    let single = Self.facts(await fixture.send(uploads[0]), servers[0])
+    let response = try #require(await fixture.session.uploads([GroupUpload(tag: 0, uploads[1])]).responses()[0])
     let grouped = Self.facts(response, servers[1])
     #expect(grouped == single)
   }
@@ -139,14 +139,14 @@ import Testing
   @Test("a request reports the same events in a group and by itself", arguments: [201, 404])
   func events(status: Int) async throws {
     let server = try LoopbackServer { _ in .response(status) }
-    func names(_ run: (UploadRoom) async throws -> Void) async throws -> [String] {
+    func names(_ run: (UploadFixture) async throws -> Void) async throws -> [String] {
       let recorder = EventRecorder()
-      try await run(try UploadRoom(size: 100, session: Session(eventMonitors: [recorder])))
+      try await run(try UploadFixture(size: 100, session: Session(eventMonitors: [recorder])))
       return recorder.events.value.map { String("\($0)".prefix { $0 != "(" }) }
     }
-    let single = try await names { room in _ = await room.send(try room.upload(to: server.url("/0"))) }
-    let group = try await names { room in
-      _ = await room.session.uploads(try Self.items(room, server, 0..<1)).responses()
+    let single = try await names { fixture in _ = await fixture.send(try fixture.upload(to: server.url("/0"))) }
+    let group = try await names { fixture in
+      _ = await fixture.session.uploads(try Self.items(fixture, server, 0..<1)).responses()
     }
     #expect(group == single)
     #expect(single.contains("send"))
@@ -154,16 +154,16 @@ import Testing
 
   // MARK: Leaving the group
 
-  @Test("automatic: the first uploads ask what the server supports; then all stay in the group")
+  @Test("automatic uploads send one OPTIONS request, and later uploads stay in the group")
   func automatic() async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let server = try LoopbackServer { request in .response(request.method == "OPTIONS" ? 405 : 201) }
-    let group = room.session.uploadGroup()
+    let group = fixture.session.uploadGroup()
     let change = { (item: inout GroupUpload) in item.upload.collection = try? RequestURL(server.url("/")) }
-    group.add(try Self.items(room, server, 0..<1, by: .automatic, change: change))
+    group.add(try Self.items(fixture, server, 0..<1, by: .automatic, change: change))
     var iterator = group.makeAsyncIterator()
     #expect(await iterator.next()?.first?.response.isSuccess == true)
-    group.add(try Self.items(room, server, 1..<200, by: .automatic, change: change))
+    group.add(try Self.items(fixture, server, 1..<200, by: .automatic, change: change))
     group.finish()
     #expect(await group.responses().values.allSatisfy(\.isSuccess))
     #expect(group.core.endedInside.load(ordering: .relaxed) == 199)
@@ -171,47 +171,49 @@ import Testing
     #expect(server.requests.count { $0.method == "PUT" } == 200)
   }
 
-  @Test("a source that changed after its last byte was sent is sent again, or fails", arguments: [true, false])
+  @Test(
+    "onChange decides whether a source that changed after its last byte is sent again or fails",
+    arguments: [true, false])
   func changed(restarts: Bool) async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let new = Payload(size: 200, seed: 7)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer { request in
       request.bodySHA256 == new.sha256 ? .response(201) : [.signal(reached), .waitFor(proceed)] + .response(201)
     }
-    let group = room.session.uploads(
-      try Self.items(room, server, 0..<1) { $0.upload.onChange = restarts ? .restart : .fail })
+    let group = fixture.session.uploads(
+      try Self.items(fixture, server, 0..<1) { $0.upload.onChange = restarts ? .restart : .fail })
     try await reached.wait()
-    try room.change(to: new, inPlace: false)
+    try fixture.change(to: new, inPlace: false)
     proceed.open()
     let response = try #require(await group.responses()[0])
     #expect(word(response.error) == (restarts ? "success" : "changed"))
-    #expect(server.requests.map(\.bodySHA256) == [room.payload.sha256] + (restarts ? [new.sha256] : []))
+    #expect(server.requests.map(\.bodySHA256) == [fixture.payload.sha256] + (restarts ? [new.sha256] : []))
   }
 
-  @Test("a ledger, an interceptor and a retry work as in a single upload")
+  @Test("a retrier of the upload or of the session retries an upload in a group")
   func retries() async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let server = try LoopbackServer { .response($0.index == 0 ? 503 : 201) }
-    let group = room.session.uploads(try Self.items(room, server, 0..<1) { $0.interceptor = .soon })
+    let group = fixture.session.uploads(try Self.items(fixture, server, 0..<1) { $0.interceptor = .soon })
     #expect(await group.responses()[0]?.isSuccess == true)
     #expect(server.requests.count == 2)
-    // The session's retrier is asked after a failure in the group, too.
-    let retrying = try UploadRoom(size: 100, session: Session(interceptor: RetryPolicy.soon))
+    // The session's retrier is also called after a failure in the group.
+    let retrying = try UploadFixture(size: 100, session: Session(interceptor: RetryPolicy.soon))
     let other = try LoopbackServer { .response($0.index == 0 ? 503 : 201) }
     #expect(await retrying.session.uploads(try Self.items(retrying, other, 0..<1)).responses()[0]?.isSuccess == true)
   }
 
   // MARK: Cancelling
 
-  @Test("an upload that waits for a connection ends at once, and one that runs ends too")
+  @Test("a waiting upload and a running upload can be cancelled")
   func cancelled() async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer { _ in [.signal(reached), .waitFor(proceed)] + .response(201) }
-    let group = room.session.uploads(try Self.items(room, server, 0..<400), maximumConnections: 1)
+    let group = fixture.session.uploads(try Self.items(fixture, server, 0..<400), maximumConnections: 1)
     try await reached.wait()
-    // The last ones are not prepared yet.
+    // The last uploads are not prepared yet.
     for tag in 1..<400 { group.cancel(tag) }
     var iterator = group.makeAsyncIterator()
     var ended = 0
@@ -229,13 +231,13 @@ import Testing
   }
 
   @Test(
-    "an upload that is cancelled while it runs reports its transfer; one that changed and was cancelled is not sent again"
+    "a cancelled running upload has metrics, and a cancelled upload whose source changed is not sent again"
   )
   func cancelledLate() async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer { _ in [.signal(reached), .waitFor(proceed)] + .response(201) }
-    let group = room.session.uploads(try Self.items(room, server, 0..<1))
+    let group = fixture.session.uploads(try Self.items(fixture, server, 0..<1))
     try await reached.wait()
     group.cancelAll()
     let response = try #require(await group.responses()[0])
@@ -243,17 +245,17 @@ import Testing
     #expect(response.metrics.count == 1)
     proceed.open()
 
-    // Accepted, not checked yet, changed, and cancelled.
+    // The upload is accepted by the server, then the source changes and the upload is cancelled before its check.
     let other = try LoopbackServer { _ in .response(201) }
-    let core = UploadGroupCore(room.session, maximumConnections: 1)
-    let member = UploadGroupMember(try Self.items(room, other, 0..<1)[0], core)
+    let core = UploadGroupCore(fixture.session, maximumConnections: 1)
+    let member = UploadGroupMember(try Self.items(fixture, other, 0..<1)[0], core)
     member.prepare()
     let prepared = try #require(member.prepared)
-    let outcome = await room.session.loop.perform(prepared.wire, id: member.transferID, receiver: prepared.receiver)
-    // The source is checked after the turn.
-    await room.session.loop.run { _ in
+    let outcome = await fixture.session.loop.perform(prepared.wire, id: member.transferID, receiver: prepared.receiver)
+    // The source is checked after this turn of the loop.
+    await fixture.session.loop.run { _ in
       member.transferEnded(outcome)
-      do { try room.change(to: Payload(size: 200, seed: 3), inPlace: false) } catch { Issue.record(error) }
+      do { try fixture.change(to: Payload(size: 200, seed: 3), inPlace: false) } catch { Issue.record(error) }
       #expect(!member.cancel())
     }
     let ended = await core.nextOutcomes()
@@ -261,14 +263,14 @@ import Testing
     #expect(other.requests.count == 1)
   }
 
-  @Test("the session cancels its groups too, and knows when they have ended")
+  @Test("cancelAllRequests cancels upload groups too and reports when they have ended")
   func session() async throws {
-    let room = try UploadRoom(size: 100)
+    let fixture = try UploadFixture(size: 100)
     let (reached, proceed, ended) = (Gate(), Gate(), Gate())
     let server = try LoopbackServer { _ in [.signal(reached), .waitFor(proceed)] + .response(201) }
-    let group = room.session.uploads(try Self.items(room, server, 0..<300), maximumConnections: 1)
+    let group = fixture.session.uploads(try Self.items(fixture, server, 0..<300), maximumConnections: 1)
     try await reached.wait()
-    room.session.cancelAllRequests { ended.open() }
+    fixture.session.cancelAllRequests { ended.open() }
     try await ended.wait()
     let responses = await group.responses()
     #expect(responses.count == 300)
@@ -278,7 +280,7 @@ import Testing
 }
 
 extension UploadGroup {
-  /// All outcomes by tag, after the end of the group.
+  /// All responses by tag, after the end of the group.
   func responses() async -> [Int: FileUploadResponse] {
     var all: [Int: FileUploadResponse] = [:]
     for await outcomes in self {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct NoProxyListTests {
   @Test(
-    "which hosts need no proxy",
+    "the no-proxy list matches hosts, domains, ports and networks",
     arguments: [
       ("", "example.com", false), ("*", "example.com", true), ("example.com", "example.com", true),
       ("example.com", "www.example.com", true), (".example.com", "example.com", true),
@@ -36,7 +36,7 @@ import Testing
 
 @Suite struct ProxyConfigurationTests {
   @Test(
-    "a proxy as text",
+    "a proxy is parsed from text",
     arguments: [
       ("http://p:3128", "http://p:3128", nil), ("p:3128", "http://p:3128", nil), ("p", "http://p:1080", nil),
       ("https://p", "https://p:443", nil), ("socks5://p", "socks5://p:1080", nil),
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(
-    "what is no proxy",
+    "an invalid proxy is refused, and the error contains no password",
     arguments: [
       "", "ftp://p", "socks4://p", "http://", "http://p/path", "http://p?x", "http://a b", "http://u:secret@",
     ])
@@ -60,7 +60,7 @@ import Testing
     #expect(!"\(String(describing: error))".contains("secret"))
   }
 
-  @Test("the environment, where it is asked")
+  @Test("a proxy configuration is read from environment variables")
   func environment() throws {
     let configuration = try ProxyConfiguration.environment([
       "http_proxy": "a:1", "HTTPS_PROXY": "b:2", "ALL_PROXY": "socks5h://c:3", "no_proxy": "x.test",

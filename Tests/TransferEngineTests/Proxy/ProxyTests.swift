@@ -6,7 +6,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Through tinyproxy, microsocks and scripted proxies.
+/// Requests through tinyproxy, microsocks and scripted proxies.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
   private static let payload = Payload(size: 300_000)
 
@@ -39,23 +39,23 @@ import Testing
 
   // MARK: What works
 
-  @Test("a download through tinyproxy, plain and with TLS, is resumed")
+  @Test("a download through tinyproxy works with http and with https")
   func tinyproxy() async throws {
     let proxy = try await Tinyproxy()
     let certificates = try await TestCertificates()
     for nginx in [try await Nginx(), try await Nginx(.init(certificates: certificates))] {
       try Self.payload.write(to: nginx.root + "/file.bin")
-      let room = try DownloadRoom(Self.session(Self.proxy(.http, proxy.port), authority: certificates.authority))
+      let fixture = try DownloadFixture(Self.session(Self.proxy(.http, proxy.port), authority: certificates.authority))
       let request = TransferRequest(url: try RequestURL(nginx.url("/file.bin")))
-      let response = try await room.download(request, to: room.path).response()
+      let response = try await fixture.download(request, to: fixture.path).response()
       #expect(response.error == nil)
-      try room.expectOnly(Self.payload)
+      try fixture.expectOnly(Self.payload)
     }
     #expect(proxy.log.contains("CONNECT 127.0.0.1"))
     #expect(proxy.log.contains("GET http://127.0.0.1"))
   }
 
-  @Test("SOCKS, with and without a user, with and without TLS", arguments: [true, false])
+  @Test("requests through a SOCKS proxy work with and without login, with and without TLS", arguments: [true, false])
   func socks(_ hasUser: Bool) async throws {
     let server = try await Microsocks(credentials: hasUser ? ("me", "secret") : nil)
     let (nginx, certificates) = try await Self.echo()
@@ -72,10 +72,9 @@ import Testing
     try await server.waitForLog("connected to localhost")
   }
 
-  @Test("TLS on the way to the proxy, by what the session believes")
+  @Test("the TLS certificate of a proxy is verified by the session's trust settings")
   func httpsProxy() async throws {
-    // nginx ends the TLS and passes the bytes to tinyproxy: `stream` is not in every build, a forward proxy of plain
-    // requests is.
+    // nginx terminates the TLS and forwards the plain request to the target. Not every build of nginx has `stream`.
     let certificates = try await TestCertificates()
     let target = try LoopbackServer(.file(Self.payload))
     let nginx = try await Nginx(
@@ -93,7 +92,7 @@ import Testing
       return
     }
     #expect(host.hasPrefix("https://127.0.0.1"))
-    // And by an evaluator for the proxy's host.
+    // An evaluator for the proxy's host decides as well.
     var configuration = SessionConfiguration()
     configuration.proxy = ProxyConfiguration(proxy)
     let evaluator = try CertificateAuthorityEvaluator(file: certificates.authority)
@@ -107,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("hosts of the list are connected to directly")
+  @Test("hosts in the no-proxy list are connected to directly")
   func noProxy() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let closed = try ClosedPort()
@@ -121,8 +120,8 @@ import Testing
     }
   }
 
-  // In a process of its own: the environment is everybody's.
-  @Test("the environment is not asked")
+  // The test runs in its own process, because the environment belongs to the whole process.
+  @Test("proxy variables in the environment are ignored")
   func environment() async throws {
     await #expect(processExitsWith: .success) {
       let server = try LoopbackServer { _ in .response(200) }
@@ -131,7 +130,7 @@ import Testing
       for name in ["http_proxy", "all_proxy", "ALL_PROXY"] { setenv(name, "http://127.0.0.1:\(dead)", 1) }
       let url = try RequestURL(server.url("/"))
       #expect(await Session().request(url).response().error == nil)
-      // Nor for exceptions, once a proxy is configured.
+      // The environment's exceptions are ignored too if a proxy is configured.
       setenv("no_proxy", "*", 1)
       let proxied = ProxyTests.session(ProxyTests.proxy(.http, dead))
       #expect(await proxied.request(url).response().error != nil)
@@ -141,7 +140,7 @@ import Testing
 
   // MARK: Secrets
 
-  @Test("the proxy's password goes to the proxy, the origin's through the tunnel")
+  @Test("the proxy's password is sent to the proxy, the origin's token through the tunnel")
   func secrets() async throws {
     let proxy = try await Tinyproxy(credentials: ("me", "secret"))
     let (nginx, certificates) = try await Self.echo()
@@ -175,7 +174,7 @@ import Testing
     }
   }
 
-  @Test("a redirect to another origin through the proxy leaves the origin's secrets, and keeps the proxy's")
+  @Test("a redirect through the proxy to another origin drops the origin's credential, not the proxy's")
   func redirect() async throws {
     let scripted = try LoopbackServer { request in
       request.target.hasPrefix("http://a.test") ? .redirect(to: "http://b.test/") : .response(200)
@@ -191,7 +190,7 @@ import Testing
     #expect(scripted.requests.allSatisfy { $0.headers["Proxy-Authorization"] != nil })
   }
 
-  @Test("digest with a forwarding proxy: the challenge is not the response")
+  @Test("with digest at a forwarding proxy the caller gets the final response")
   func proxyDigest() async throws {
     let scripted = try LoopbackServer { request in
       guard request.headers["Proxy-Authorization"]?.hasPrefix("Digest") == true else {
@@ -214,11 +213,11 @@ import Testing
 
   // MARK: What fails
 
-  @Test("a proxy that wants a password: for good, by CONNECT and by forwarding", arguments: [nil, "me"])
+  @Test("a missing or wrong proxy password is a permanent error", arguments: [nil, "me"])
   func authenticationRequired(_ user: String?) async throws {
     let proxy = try await Tinyproxy(credentials: ("me", "right"))
     let session = Self.session(Self.proxy(.http, proxy.port, user, "wrong"))
-    // Of a wrong password tinyproxy says 401 to a forwarded request, which is what an origin says.
+    // For a forwarded request with a wrong password tinyproxy sends 401, as an origin would.
     for url in ["https://origin.test/"] + (user == nil ? ["http://origin.test/"] : []) {
       let error = await session.request(try RequestURL(url)).response().error
       guard case .authenticationRequired? = Self.failure(error) else {
@@ -229,13 +228,13 @@ import Testing
       #expect(error.map { "\($0)".contains("wrong") } == false)
     }
     guard user == nil else { return }
-    let room = try DownloadRoom(session)
-    let response = try await room.download(TransferRequest(url: RequestURL("http://origin.test/f"))).response()
+    let fixture = try DownloadFixture(session)
+    let response = try await fixture.download(TransferRequest(url: RequestURL("http://origin.test/f"))).response()
     #expect(Self.failure(response.error) != nil)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("a SOCKS proxy that wants another password: for good", arguments: [nil, "me"])
+  @Test("a missing or wrong SOCKS password is a permanent error", arguments: [nil, "me"])
   func socksAuthentication(_ user: String?) async throws {
     let server = try await Microsocks(credentials: ("me", "right"))
     let session = Self.session(Self.proxy(.socks5h, server.port, user, "wrong"))
@@ -248,7 +247,8 @@ import Testing
   }
 
   @Test(
-    "CONNECT refused", arguments: [(403, false), (405, false), (502, true), (503, true), (504, true), (500, true)])
+    "a refused CONNECT is an error that names the status",
+    arguments: [(403, false), (405, false), (502, true), (503, true), (504, true), (500, true)])
   func refused(_ status: Int, _ isTransient: Bool) async throws {
     let scripted = try LoopbackServer { _ in .response(status, text: "no") }
     let error = await Self.session(Self.proxy(.http, scripted.port)).request(try RequestURL("https://origin.test/"))
@@ -288,7 +288,7 @@ import Testing
     #expect(Self.failure(error) == .nameNotResolved(proxy: "http://nowhere.invalid:1"))
   }
 
-  @Test("what a SOCKS proxy cannot reach, and a name that only it was asked for")
+  @Test("a host that a SOCKS proxy cannot reach or resolve is reported as an error of the proxy")
   func socksReplies() async throws {
     let server = try await Microsocks()
     let port = try ClosedPort()
@@ -312,7 +312,7 @@ import Testing
     }
   }
 
-  @Test("a tunnel's connection is used again for its origin, and for no other")
+  @Test("a tunnel through a proxy is reused only for its own origin")
   func reuse() async throws {
     let proxy = try await Tinyproxy()
     let (first, certificates) = try await Self.echo()

@@ -7,9 +7,9 @@ import Testing
 
 private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 
-/// In networks of their own, with the kernel as it is. Needs root.
+/// Tests in separate network namespaces with the real kernel. Needs root.
 @Suite(.timeLimit(.minutes(5))) struct NetworkReachabilityManagerTests {
-  /// A namespace with a cable: `name` here, the other end is `far`.
+  /// A network namespace with a virtual cable between the interfaces `name` and `far`.
   private static func network(cable name: String = "near") async throws -> NetworkNamespace {
     let network = try await NetworkNamespace()
     try await network.ip("link add \(name) type veth peer name far")
@@ -19,10 +19,10 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     return network
   }
 
-  /// What a listener heard.
+  /// Stores the statuses that a listener gets.
   private final class Ear: Sendable {
     let heard = Watched<[Status]>([])
-    /// One status after the other.
+    /// A serial queue for the listener.
     let queue = DispatchQueue(label: "ear")
     func listen(_ status: Status) { heard.mutate { $0.append(status) } }
 
@@ -31,7 +31,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     }
   }
 
-  /// The kernel tells a link's new state a moment after it was asked for it.
+  /// Waits, because the kernel reports a link's new state with a short delay.
   private static func wait(for status: Status, of manager: NetworkReachabilityManager) async throws {
     let end = ContinuousClock.now + .seconds(60)
     while manager.status != status, .now < end { try await Task.sleep(for: .milliseconds(20)) }
@@ -45,7 +45,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
       await network.run { host.map { NetworkReachabilityManager(host: $0) } ?? NetworkReachabilityManager() })
   }
 
-  @Test("nothing, a cable, a way out, no cable, a cable again, no way out")
+  @Test("the status follows changes of the cable and the routes")
   func story() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -61,7 +61,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     try await ear.wait(for: .reachable(.ethernetOrWiFi))
     try await network.ip("route del default")
     try await ear.wait(for: .notReachable)
-    // A tunnel takes over with two halves of the world, without a default route.
+    // A VPN often adds two routes for halves of the address space instead of a default route.
     try await network.ip("route add 128.0.0.0/1 via 192.0.2.1")
     try await ear.wait(for: .reachable(.ethernetOrWiFi))
     try await network.ip("link set near down")
@@ -70,7 +70,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     manager.stopListening()
   }
 
-  @Test("IPv6 alone is a usable route; a refusing route is not")
+  @Test("an IPv6 route alone makes the status reachable; an unreachable or blackhole route does not")
   func ipv6() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -84,7 +84,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(manager.status == .notReachable)
   }
 
-  @Test("a modem by its name")
+  @Test("an interface named wwan0 is reported as cellular")
   func cellular() async throws {
     let network = try await Self.network(cable: "wwan0")
     let manager = try await Self.manager(network)
@@ -93,7 +93,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(manager.isReachableOnCellular)
   }
 
-  @Test("a host has a way of its own")
+  @Test("the status of a host depends on the route to that host")
   func host() async throws {
     let network = try await Self.network()
     let neighbour = try await Self.manager(network, host: "192.0.2.7")
@@ -103,7 +103,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     let nowhere = try await Self.manager(network, host: "nowhere.invalid")
     try await Self.wait(for: .reachable(.ethernetOrWiFi), of: neighbour)
     #expect(far.status == .notReachable)
-    #expect(here.status == .notReachable)  // even loopback is down
+    #expect(here.status == .notReachable)  // the loopback interface is down too
     try await network.ip("link set lo up")
     try await Self.wait(for: .reachable(.ethernetOrWiFi), of: here)
     try await Self.wait(for: .reachable(.ethernetOrWiFi), of: byName)
@@ -133,7 +133,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     }
     try await ear.wait(for: .reachable(.ethernetOrWiFi))
     manager.stopListening()
-    // The second stream may not have begun; what it sees ends the same way.
+    // The second stream may not have started yet; its last status is the same.
     try await network.ip("route del default")
     #expect(await first.next() == .notReachable)
     #expect(await second.value.last == .notReachable)
@@ -163,7 +163,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     }
   }
 
-  @Test("stopping and starting again begins with the status of that moment")
+  @Test("a restarted listener first gets the current status")
   func again() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -178,7 +178,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     }
   }
 
-  @Test("a flood of news ends with the truth")
+  @Test("after 20,000 route changes the listener has the correct status")
   func flood() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
@@ -192,16 +192,16 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     #expect(ear.heard.value == [.notReachable, .reachable(.ethernetOrWiFi)])
   }
 
-  @Test("nothing runs while nothing changes")
+  @Test("the kernel is not queried while nothing changes")
   func idle() async throws {
     let network = try await Self.network()
     let manager = try await Self.manager(network)
     let ear = Ear()
     #expect(manager.startListening(onQueue: ear.queue) { ear.listen($0) })
     try await ear.wait(for: .notReachable)
-    // The kernel has news for a while yet (IPv6 checks that its address is nobody else's); then there is silence.
+    // The kernel sends messages for some time, because IPv6 checks its address for duplicates. Then they stop.
     try await Self.waitForSilence(manager)
-    // A question is not news.
+    // Reading the status does not start a query.
     for _ in 0..<100 { #expect(manager.status == .notReachable) }
     try await Self.waitForSilence(manager)
     _ = network
@@ -219,7 +219,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
   @Test("a released manager leaves no descriptor")
   func descriptors() async throws {
     let network = try await Self.network()
-    let queue = DispatchQueue(label: "nobody")
+    let queue = DispatchQueue(label: "unused")
     let before = try Self.openSockets()
     for _ in 0..<200 {
       let manager = try await Self.manager(network)
@@ -227,13 +227,13 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
       var stream = manager.statuses().makeAsyncIterator()
       _ = await stream.next()
     }
-    // Other tests have a few of their own; two hundred would show all the same.
+    // Other tests open a few sockets too, but a leak of two hundred would be visible.
     let end = ContinuousClock.now + .seconds(60)
     while try Self.openSockets() > before + 100, .now < end { try await Task.sleep(for: .milliseconds(50)) }
     #expect(try Self.openSockets() < before + 100)
   }
 
-  /// Sockets of netlink(7): what a manager opens, and little else does.
+  /// The number of open netlink(7) sockets. Hardly anything but a manager opens them.
   private static func openSockets() throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
       var domain: Int32 = 0

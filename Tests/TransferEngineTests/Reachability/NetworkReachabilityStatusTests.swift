@@ -14,7 +14,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
   }
 
   @Test(
-    "the first path that leads somewhere decides",
+    "the first usable path decides the status",
     arguments: [
       ([], .notReachable), ([NetworkPath()], .notReachable), ([path()], .reachable(.ethernetOrWiFi)),
       ([path("wlan0")], .reachable(.ethernetOrWiFi)), ([path("wlp3s0")], .reachable(.ethernetOrWiFi)),
@@ -32,7 +32,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
 }
 
 @Suite struct NetlinkMessageTests {
-  /// Puts structures together as the kernel does.
+  /// Builds netlink messages like the kernel.
   private struct Bytes {
     var bytes: [UInt8] = []
 
@@ -67,7 +67,7 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
     24, sequence: 8, [2, 32, 0, 0, 254, 2, 0, 1, 0, 0, 0, 0] + Bytes.attribute(4, Bytes().adding(Int32(2)).bytes))
   private static let refusal = Bytes.message(2, sequence: 9, Bytes().adding(Int32(-101)).bytes)
 
-  @Test("a datagram of several")
+  @Test("a datagram with several netlink messages is parsed")
   func several() {
     let messages = Self.read(Self.link + Self.route + Self.refusal + Bytes.message(20, sequence: 0, [1, 2, 3, 4]))
     #expect(
@@ -80,13 +80,15 @@ private typealias Status = NetworkReachabilityManager.NetworkReachabilityStatus
       ])
   }
 
-  @Test("a route that says no", arguments: [(1, true), (2, true), (3, false), (6, false), (7, false), (8, false)])
+  @Test(
+    "the type of a route decides whether it is usable",
+    arguments: [(1, true), (2, true), (3, false), (6, false), (7, false), (8, false)])
   func types(_ type: UInt8, _ leadsSomewhere: Bool) {
     let messages = Self.read(Bytes.message(24, sequence: 1, [2, 32, 0, 0, 254, 2, 0, type, 0, 0, 0, 0]))
     #expect(messages == [.init(sequence: 1, content: .route(.init(interface: nil, leadsSomewhere: leadsSomewhere)))])
   }
 
-  @Test("cut anywhere, or with any byte changed, it is read or not, and never trapped on")
+  @Test("truncated and changed netlink messages do not crash the parser")
   func mangled() {
     let whole = Self.link + Self.route + Self.refusal
     for count in 0..<whole.count { _ = Self.read(Array(whole[..<count])) }

@@ -4,19 +4,19 @@ import Testing
 
 @testable import TransferEngine
 
-/// Nothing of ours, no password above all, goes to an SSH server that is not the one it should be.
+/// No password and no file is sent to an SSH server with a wrong host key.
 @Suite(.timeLimit(.minutes(5))) struct HostKeyTests {
   static let payload = Payload(size: 100_000, seed: 2)
 
   private func download(
     _ server: SSHServer, _ change: (inout SSHConfiguration) -> Void
   ) async throws -> FileResponse {
-    let room = try DownloadRoom.ssh(server, change)
+    let fixture = try DownloadFixture.ssh(server, change)
     try Self.payload.write(to: server.root + "/a")
-    return try await room.download(.to(server.url("sftp", server.root + "/a"))).response()
+    return try await fixture.download(.to(server.url("sftp", server.root + "/a"))).response()
   }
 
-  @Test("an unknown host is refused, with its fingerprint and how to trust it")
+  @Test("an unknown host is refused, and the error contains the fingerprint and a command to trust it")
   func unknown() async throws {
     let server = try await SSHServer()
     let empty = try server.knownHosts("", named: "empty")
@@ -34,7 +34,7 @@ import Testing
     #expect(try String(contentsOfFile: empty, encoding: .utf8) == "")
   }
 
-  @Test("a host whose key changed is refused, whatever the policy")
+  @Test("a host whose key changed is refused, also with acceptNew")
   func changed() async throws {
     let (server, other) = (try await SSHServer(), try await SSHServer())
     let file = try server.knownHosts("[127.0.0.1]:\(server.port) \(other.hostKey())\n", named: "changed")
@@ -54,7 +54,7 @@ import Testing
     #expect(!server.log.contains("Accepted"))
   }
 
-  @Test("a new host is believed once if that is wanted, and written down")
+  @Test("acceptNew trusts a new host and adds it to known_hosts once")
   func acceptNew() async throws {
     let server = try await SSHServer()
     let file = try server.knownHosts("h.test ssh-ed25519 AAAA no newline at the end", named: "new")
@@ -71,7 +71,7 @@ import Testing
     #expect(try await download(server) { $0.knownHostsFiles = [file] }.error == nil)
   }
 
-  @Test("a new key that cannot be written down is not believed")
+  @Test("acceptNew refuses a new host if known_hosts cannot be written")
   func unwritable() async throws {
     let server = try await SSHServer()
     let response = try await download(server) {
@@ -102,15 +102,15 @@ import Testing
     }
   }
 
-  @Test("of several keys the known one is asked for, also behind a hashed name and below other hosts' lines")
+  @Test("the known one of several host keys is requested, also with hashed names and lines of other hosts")
   func keyTypes() async throws {
-    // libssh2 before 1.11 knows RSA with SHA-1 only, which OpenSSH must be told to allow.
+    // libssh2 before 1.11 supports RSA only with SHA-1, which must be enabled in OpenSSH.
     let server = try await SSHServer(
       .init(
         hostKeys: ["ecdsa", "ed25519", "rsa"],
         directives: "HostKeyAlgorithms ssh-ed25519,ecdsa-sha2-nistp256,ssh-rsa,rsa-sha2-512"))
     for type in ["ecdsa", "ed25519", "rsa"] {
-      // The first line, hashed, is of another host and another type: libcurl's own check would go astray here.
+      // The first hashed line has another host and another key type, which would mislead libcurl's own check.
       let key = try server.hostKey(type == "ed25519" ? "ecdsa" : "ed25519")
       let file = try server.knownHosts(
         "elsewhere.test \(key)\n[127.0.0.1]:\(server.port) \(try server.hostKey(type))\n", named: "kh_" + type)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test("a revoked key is refused though another line knows it")
+  @Test("a revoked key is refused, even if another line trusts it")
   func revoked() async throws {
     let server = try await SSHServer()
     let line = "[127.0.0.1]:\(server.port) \(try server.hostKey())\n"
@@ -143,25 +143,25 @@ import Testing
     #expect(reason.contains("line 2"))
   }
 
-  @Test("a connection that was trusted by a request's own rules serves no other request")
+  @Test("a connection that one request trusts by its own pin is not used for another request")
   func isolation() async throws {
     let server = try await SSHServer()
     try Self.payload.write(to: server.root + "/a")
     let pin = try await server.fingerprint()
-    let room = try DownloadRoom.ssh(server) { $0.knownHostsFiles = [] }
+    let fixture = try DownloadFixture.ssh(server) { $0.knownHostsFiles = [] }
     var request = try TransferRequest.to(server.url("sftp", server.root + "/a"))
     request.ssh = SSHConfiguration(
       hostKeyPolicy: .pinned(sha256: [pin]), privateKeyFile: server.privateKey, usesAgent: false)
-    #expect(try await room.download(request).response().error == nil)
+    #expect(try await fixture.download(request).response().error == nil)
     request.ssh = nil
-    let response = try await room.download(request, options: .removePreviousFile).response()
+    let response = try await fixture.download(request, options: .removePreviousFile).response()
     guard case .remote(.hostKeyUnknown)? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
   }
 
-  @Test("a passphrase is in no description")
+  @Test("descriptions of the configuration contain no passphrase")
   func descriptions() {
     let configuration = SSHConfiguration(privateKeyFile: "/k", passphrase: "hunter2")
     var text = "\(configuration) \(String(reflecting: configuration))"

@@ -41,7 +41,7 @@ import Testing
     #expect((known.preferredKey(host: host, port: port) == Self.first) == isKnown)
   }
 
-  @Test("a hashed name is recognised, and only it")
+  @Test("a hashed name matches its own host and no other")
   func hashed() async throws {
     let directory = try TemporaryDirectory()
     let file = try directory.file(
@@ -57,14 +57,14 @@ import Testing
     #expect(known.verdict(on: Self.first, host: "b.test", port: 22) == .changed(file: file, line: 2))
   }
 
-  @Test("another key than the known one is a change, also one of another type")
+  @Test("a key that differs from the known key counts as changed, also if its type differs")
   func changed() {
     let known = Self.known("# comment", "", Self.line("h.test", Self.first))
     #expect(known.verdict(on: Self.second, host: "h.test", port: 22) == .changed(file: "kh", line: 3))
     #expect(known.verdict(on: Self.ecdsa, host: "h.test", port: 22) == .changed(file: "kh", line: 3))
   }
 
-  @Test("one of several keys will do; a revoked one never")
+  @Test("each of several known keys is accepted, but a revoked key is not")
   func several() {
     let known = Self.known(
       Self.line("h.test", Self.first), Self.line("h.test", Self.ecdsa), "@revoked " + Self.line("*", Self.second),
@@ -74,7 +74,7 @@ import Testing
     #expect(known.preferredKey(host: "h.test", port: 22) == Self.first)
   }
 
-  @Test("an authority's line vouches for no key of a host, and what cannot be read is passed over")
+  @Test("lines for certificate authorities and unreadable lines are ignored")
   func others() {
     let known = Self.known(
       "@cert-authority " + Self.line("*", Self.first), "h.test ssh-ed25519 ???", "h.test", "@unknown x y z",
@@ -84,7 +84,7 @@ import Testing
     #expect(known.preferredKey(host: "h.test", port: 22) == nil)
   }
 
-  @Test("lines may end with CRLF: a changed key is not an unknown one")
+  @Test("a changed key is detected if lines end with CRLF")
   func carriageReturns() throws {
     var known = KnownHosts()
     known.add("# hosts\r\n\(Self.line("h.test", Self.first))\r\n\(Self.line("i.test", Self.first))\r\n", file: "f")
@@ -92,7 +92,7 @@ import Testing
     #expect(known.verdict(on: Self.second, host: "h.test", port: 22) == .changed(file: "f", line: 2))
   }
 
-  @Test("a pattern of many stars takes no longer than its length allows")
+  @Test("a pattern with many stars is matched in less than 2 seconds")
   func stars() {
     let name = String(repeating: "a", count: 200)
     let time = ThreadTime.measure {

@@ -7,61 +7,61 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct LocalFileTests {
   static let payload = Payload(size: 5 << 20, seed: 12)
 
-  private func room(_ isAllowed: Bool = true) throws -> (DownloadRoom, source: String, TransferRequest) {
+  private func fixture(_ isAllowed: Bool = true) throws -> (DownloadFixture, source: String, TransferRequest) {
     var configuration = SessionConfiguration()
     configuration.allowsFileURLs = isAllowed
     let directory = try TemporaryDirectory()
-    let room = try DownloadRoom(Session(configuration: configuration), keeping: [directory])
+    let fixture = try DownloadFixture(Session(configuration: configuration), keeping: [directory])
     let source = directory.path("a b.iso")
     try Self.payload.write(to: source)
-    return (room, source, try .to("file://" + source.replacingOccurrences(of: " ", with: "%20")))
+    return (fixture, source, try .to("file://" + source.replacingOccurrences(of: " ", with: "%20")))
   }
 
-  @Test("file: is refused unless the session allows it")
+  @Test("a file URL is refused if the session does not allow it")
   func refused() async throws {
-    let (room, _, request) = try room(false)
-    let response = try await room.download(request).response()
+    let (fixture, _, request) = try fixture(false)
+    let response = try await fixture.download(request).response()
     guard case .unsupportedScheme("file")? = response.error else {
       Issue.record("\(String(describing: response.error))")
       return
     }
-    #expect(try room.names() == [])
-    let data = await room.session.request(request.url).response()
+    #expect(try fixture.names() == [])
+    let data = await fixture.session.request(request.url).response()
     #expect(data.error != nil && data.data?.isEmpty != false)
   }
 
-  @Test("a file is copied, and its copy is resumed", arguments: ["same", "changed"])
+  @Test("an interrupted copy of a local file is resumed if the file is the same", arguments: ["same", "changed"])
   func copy(_ what: String) async throws {
-    let (room, source, request) = try room()
-    // Nothing is read beyond the first MiB before the first record is kept.
+    let (fixture, source, request) = try fixture()
+    // At most 1 MiB is read before the first record is durable.
     let journal = StoppingJournal(after: 0)
-    let first = try await room.download(request, journal: journal).response()
+    let first = try await fixture.download(request, journal: journal).response()
     #expect(first.error != nil)
     let data = try #require(first.resumeData)
     #expect(first.bytesOnDisk > 0)
     #expect(first.bytesOnDisk < Self.payload.size)
     if what == "changed" { try Payload(size: Self.payload.size, seed: 13).write(to: source) }
-    let second = try await room.download(request, resumingWith: data.encoded()).response()
+    let second = try await fixture.download(request, resumingWith: data.encoded()).response()
     #expect(second.error == nil)
     #expect((second.resumedFrom > 0) == (what == "same"))
-    #expect(try sha256(ofFile: room.path) == sha256(ofFile: source))
+    #expect(try sha256(ofFile: fixture.path) == sha256(ofFile: source))
     #expect(second.verification == .length)
   }
 
-  @Test("it waits for the record that makes it resumable, without polling")
+  @Test("a copy of a local file with a journal makes a record and completes")
   func journal() async throws {
-    let (room, _, request) = try room()
+    let (fixture, _, request) = try fixture()
     let journal = StoppingJournal(after: .max)
-    #expect(try await room.download(request, journal: journal).response().error == nil)
-    try room.expectOnly(Self.payload)
+    #expect(try await fixture.download(request, journal: journal).response().error == nil)
+    try fixture.expectOnly(Self.payload)
     #expect(journal.records.value >= 1)
   }
 
-  @Test("missing files, directories and devices are said so")
+  @Test("missing files, directories and devices are permanent errors")
   func others() async throws {
-    let (room, source, _) = try room()
+    let (fixture, source, _) = try fixture()
     for (path, isMissing) in [(source + "x", true), ("/tmp", false), ("/dev/null", false)] {
-      let response = try await room.download(.to("file://" + path.replacingOccurrences(of: " ", with: "%20")))
+      let response = try await fixture.download(.to("file://" + path.replacingOccurrences(of: " ", with: "%20")))
         .response()
       guard case .remote(let failure)? = response.error else {
         Issue.record("\(String(describing: response.error))")
@@ -73,7 +73,7 @@ import Testing
   }
 }
 
-/// Fails after so many records.
+/// Fails after `limit` records.
 private final class StoppingJournal: DownloadJournal {
   let records = Watched(0)
   private let limit: Int

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(
-    "another size, another time, or less than is there: not the same file",
+    "another size, another time, or a file smaller than the stored bytes prevents a resume",
     arguments: [(201, 5), (199, 5), (200, 6), (99, nil)] as [(Int64?, Int64?)])
   func changed(_ size: Int64?, _ time: Int64?) {
     let decision = ResumeDecision(
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(
-    "commands carry any name safely",
+    "file names are quoted in SFTP commands",
     arguments: [
       ("sftp://h/a%20b/c", #""/a b/c""#), ("sftp://h/~/a", #""a""#), ("sftp://h/it's", #""/it\'s""#),
       ("sftp://h/a%22;rm%20x", #""/a\";rm x""#), ("sftp://h/a%5Cb", #""/a\\b""#), ("sftp://h/a%0Ab", "\"/a\nb\""),
@@ -66,13 +66,13 @@ import Testing
   }
 
   @Test(
-    "FTP's paths begin where the login does, unless the URL has two slashes",
+    "FTP paths are relative to the login directory unless the URL has two slashes",
     arguments: [("ftp://h/a/b", "a/b"), ("ftp://h//a/b", "/a/b"), ("ftp://h/%2Fa/b", "/a/b"), ("ftp://h/a/", "a")])
   func ftpPaths(_ url: String, _ text: String) throws {
     #expect(try RemotePath(RequestURL(url)).text == text)
   }
 
-  @Test("the directories above a path, from the top")
+  @Test("a path is split into its steps from the top")
   func steps() throws {
     #expect(try RemotePath(RequestURL("sftp://h/a/b/c")).steps.map(\.text) == ["/a", "/a/b", "/a/b/c"])
     #expect(try RemotePath(RequestURL("sftp://h/~/a/b")).steps.map(\.text) == ["a", "a/b"])
@@ -110,11 +110,11 @@ import Testing
   func everyCode(_ code: Int, _ scheme: String) throws {
     let error = try Self.translate(CURLcode(UInt32(code)), 0, "", scheme: scheme)
     #expect(!"\(error)".isEmpty)
-    // The four codes that libcurl keeps for HTTP alone.
+    // libcurl uses these four codes only for HTTP.
     #expect([16, 22, 92, 95].contains(code) || !"\(error)".contains("HTTP"))
   }
 
-  @Test("a server's words are shown without control characters, and not endlessly")
+  @Test("a server's reply is shown without control characters and with at most 300 characters")
   func printable() {
     #expect(RemoteErrors.printable("550 \u{1B}[31mno\r\n") == "550  [31mno")
     #expect(RemoteErrors.printable(String(repeating: "x", count: 5000)).count == 300)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import TransferEngine
 
-/// Every code of libcurl-errors(3) for the protocols of files; `CurlErrorTests` has the table for HTTP.
+/// Every code of libcurl-errors(3) for FTP, SFTP and SCP; `CurlErrorTests` has the table for HTTP.
 @Suite struct RemoteErrorTableTests {
-  /// Code, what it is for FTP and for SFTP where nothing was said with it, and whether it is worth a retry. What is not here
-  /// means the same as for HTTP.
+  /// The code, its error case for FTP and for SFTP without a reply, and whether a retry can help. Codes that are not
+  /// in this table have the same error case as for HTTP.
   static let codes: [(Int, ftp: String, sftp: String, Bool)] = [
     (1, "unsupportedScheme", "unsupportedScheme", false), (2, "connection.broken", "connection.broken", true),
     (9, "remote.missing", "remote.accessDenied", false), (10, "remote.refused", "remote.refused", false),
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(
-    "what a server of files refuses has its reason",
+    "errors of file servers and uploads have retry advice",
     arguments: [
       (TransferError.remote(.busy(host: "h", reply: "")), "temporary"),
       (.remote(.storageFull(host: "h", reply: "")), "space later"), (.remote(.missing(path: "p", reply: "")), "name"),

@@ -7,34 +7,34 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RemoteSecurityTests {
   @Test(
-    "a web server cannot lead elsewhere than to the web, whatever the session allows",
+    "a redirect from http to another protocol is refused, even if the session allows file URLs",
     arguments: ["ftp://127.0.0.1/x", "sftp://127.0.0.1/x", "scp://127.0.0.1/x", "file:///etc/passwd", "ftpes://h/x"])
   func redirects(_ target: String) async throws {
     let server = try LoopbackServer { _ in .response(302, headers: ["Location": target]) }
     var configuration = SessionConfiguration()
     configuration.allowsFileURLs = true
-    let room = try DownloadRoom(Session(configuration: configuration), keeping: [server])
-    let download = try await room.download(server).response()
+    let fixture = try DownloadFixture(Session(configuration: configuration), keeping: [server])
+    let download = try await fixture.download(server).response()
     guard case .redirect(.unsupportedScheme)? = download.error else {
       Issue.record("\(String(describing: download.error))")
       return
     }
-    let data = await room.session.request(try RequestURL(server.url("/"))).response()
+    let data = await fixture.session.request(try RequestURL(server.url("/"))).response()
     #expect(data.error != nil && data.data?.isEmpty != false)
-    #expect(try room.names() == [])
+    #expect(try fixture.names() == [])
   }
 
-  @Test("credentials go to their own server only, and into no text")
+  @Test("credentials are sent only to their own origin and appear in no description")
   func credentials() async throws {
     let (first, second) = (try await FTPServer(), try await FTPServer())
     let payload = Payload(size: 1000)
     for server in [first, second] { try payload.write(to: server.root + "/a") }
-    let room = try DownloadRoom(Session(), keeping: [first, second])
+    let fixture = try DownloadFixture(Session(), keeping: [first, second])
     let request = try TransferRequest.to(first.url("/a"))
-    #expect(try await room.download(request).response().error == nil)
+    #expect(try await fixture.download(request).response().error == nil)
     #expect(!"\(request) \(request.url)".contains("secret"))
-    // The other server gets no login but the anonymous one.
-    let other = try await room.download(
+    // The other server gets only the anonymous login.
+    let other = try await fixture.download(
       .to(second.url("/a", withCredentials: false)), options: .removePreviousFile
     ).response()
     guard case .remote(.loginDenied)? = other.error else {
@@ -49,9 +49,9 @@ import Testing
   func otherUser() async throws {
     let server = try await FTPServer()
     try Payload(size: 1000).write(to: server.root + "/a")
-    let room = try DownloadRoom(Session(), keeping: [server])
-    #expect(try await room.download(.to(server.url("/a"))).response().error == nil)
-    let response = try await room.download(
+    let fixture = try DownloadFixture(Session(), keeping: [server])
+    #expect(try await fixture.download(.to(server.url("/a"))).response().error == nil)
+    let response = try await fixture.download(
       .to("ftp://user:other@127.0.0.1:\(server.port)/a"), options: .removePreviousFile
     ).response()
     #expect(response.error != nil)
@@ -64,8 +64,8 @@ import Testing
     options.faultAfter = 1 << 20
     let server = try await FTPServer(options)
     try Payload(size: 2 << 20).write(to: server.root + "/a")
-    let room = try DownloadRoom(Session(), keeping: [server])
-    let response = try await room.download(.to(server.url("/a"))).response()
+    let fixture = try DownloadFixture(Session(), keeping: [server])
+    let response = try await fixture.download(.to(server.url("/a"))).response()
     let data = try #require(response.resumeData)
     #expect(!String(decoding: data.encoded(), as: UTF8.self).contains("secret"))
     #expect(!"\(response)".contains("secret"))

@@ -5,12 +5,12 @@ import Testing
 
 @testable import TransferEngine
 
-/// Answers that come before the body was sent, and streams whose source or server is slow.
+/// Responses that arrive before the body is sent, and streams with a slow source or a slow server.
 @Suite(.timeLimit(.minutes(5))) struct EarlyAnswerTests {
   private static let large = Payload(size: 8 << 20)
   private static let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
 
-  @Test("a refusal of the expectation costs no body", arguments: BodyKind.allCases, [401, 403, 413])
+  @Test("no body is sent if the server rejects Expect: 100-continue", arguments: BodyKind.allCases, [401, 403, 413])
   func refusedBeforeBody(_ kind: BodyKind, _ status: Int) async throws {
     let directory = try TemporaryDirectory()
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -20,12 +20,12 @@ import Testing
     let response = await request.response()
     #expect(response.error?.status == status)
     #expect(response.data == Data("full".utf8))
-    // A server that says nothing for a second gets the body unasked.
+    // libcurl sends the body if the server does not respond within a second.
     let isInTime = response.metrics.last.map { $0.firstByte < .seconds(1) } == true
     #expect(request.sent.completed == 0 || !isInTime)
   }
 
-  @Test("a refusal in mid-body stops the sending, and its status is the error", arguments: BodyKind.allCases)
+  @Test("an error response in mid-body stops the upload, and its status is the error", arguments: BodyKind.allCases)
   func refusedInMidBody(_ kind: BodyKind) async throws {
     let directory = try TemporaryDirectory()
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -38,7 +38,7 @@ import Testing
     #expect(request.sent.completed < payload.size)
   }
 
-  @Test("417 is understood: the body is sent without the expectation")
+  @Test("after a 417 response the body is sent without Expect")
   func expectationFailed() async throws {
     let server = try LoopbackServer(bodies: .byScript) { request in
       request.headers["Expect"] != nil ? .response(417) : [.readBody()] + .response(200, text: "kept")
@@ -49,7 +49,7 @@ import Testing
     #expect(server.requests.count == 2)
   }
 
-  @Test("a server that knows no expectation gets the body after a second")
+  @Test("a server that ignores Expect gets the body")
   func expectationIgnored() async throws {
     let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody()] + .response(200) }
     #expect(await Session().upload(Self.large.data, to: server.url("/")).validate().response().error == nil)
@@ -69,7 +69,7 @@ import Testing
     let response = try await kind.upload(payload, to: server.url("/"), method: .put, in: directory).response()
     switch response.error {
     case .body(.answeredEarly(status: 200, _, _)): #expect(response.error?.isTransient == false)
-    // The reset came first, in the middle of a piece that was being sent.
+    // The reset arrived first, while a piece was being sent.
     case .connection(.broken) where isInMidBody: break
     case let other: Issue.record("\(String(describing: other))")
     }
@@ -77,7 +77,7 @@ import Testing
 
   // MARK: Streams
 
-  @Test("a server that does not read holds the source back")
+  @Test("an upload reads no more from its source while the server does not read")
   func backPressure() async throws {
     let proceed = Gate()
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -95,7 +95,7 @@ import Testing
     #expect(server.requests[0].bodySHA256 == pieces.payload.sha256)
   }
 
-  @Test("a source that brings a piece now and then is waited for")
+  @Test("an upload waits for a slow source")
   func slowSource() async throws {
     let first = Gate()
     let server = try LoopbackServer(bodies: .byScript) { _ in
@@ -112,7 +112,7 @@ import Testing
     #expect(request.sent == TransferProgress(completed: 18, total: 18))
   }
 
-  @Test("a source that brings nothing is named as the reason, and a refusal does not wait for it")
+  @Test("an upload reports a source that sends no data, and an error response does not wait for the source")
   func silentSource() async throws {
     let (pieces, source) = AsyncStream<Data>.makeStream()
     source.yield(Data("x".utf8))
@@ -134,7 +134,7 @@ import Testing
     moreSource.finish()
   }
 
-  @Test("a source that fails fails the upload, kept or not", arguments: [StreamReplay.once, .spooled])
+  @Test("a source that throws fails the upload, with and without spooling", arguments: [StreamReplay.once, .spooled])
   func failingSource(_ replay: StreamReplay) async throws {
     struct Oops: Error {}
     let server = try LoopbackServer(bodies: .byScript) { _ in [Self.go, .readBody()] + .response(200) }
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test("a stream that was not kept is not sent twice: the first failure stays")
+  @Test("a stream without spooling is not sent twice")
   func notReplayable() async throws {
     let server = try LoopbackServer { request in
       request.path == "/away" ? .redirect(to: "/x", status: 307) : .response(503)
@@ -165,7 +165,7 @@ import Testing
       Issue.record("\(String(describing: redirected.error))")
       return
     }
-    // With somebody who may want to try again it is kept by itself.
+    // If there is a retrier, the stream is spooled by default.
     let kept = session.upload(
       PayloadPieces(payload: payload), to: server.url("/"), method: .put, interceptor: .atOnce(1)
     ).validate()

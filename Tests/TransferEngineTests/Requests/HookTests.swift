@@ -42,7 +42,7 @@ import Testing
     #expect(server.requests.count == 4)
   }
 
-  @Test("the first adapter that fails ends the chain, and the retriers are asked")
+  @Test("an adapter that throws stops the next adapters, and the retriers are called")
   func adapters() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let calls = Watched<[String]>([])
@@ -66,7 +66,7 @@ import Testing
     #expect(calls.value == ["a", "b", "retry", "a", "b", "c"])
   }
 
-  @Test("hooks made of closures, by their short names")
+  @Test("adapters, retriers and interceptors can be created from closures")
   func conveniences() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .response(500) : .response(200) }
     let session = Session()
@@ -144,7 +144,7 @@ import Testing
 
   // MARK: Redirects
 
-  @Test("a request's own redirector decides in the session's place")
+  @Test("a request's own redirector replaces the session's redirector")
   func redirector() async throws {
     let server = try LoopbackServer { $0.path == "/a" ? .redirect(to: "/b") : .response(200, text: $0.path) }
     let session = Session(redirectHandler: .doNotFollow)
@@ -165,7 +165,7 @@ import Testing
     #expect(await refused.response().head?.status == 302)
   }
 
-  @Test("a data request follows 20 redirects, and loses the secrets at another origin")
+  @Test("a data request follows 20 redirects and sends no secrets to another origin")
   func redirects() async throws {
     let target = try LoopbackServer { _ in .response(200) }
     let server = try LoopbackServer { request in
@@ -186,7 +186,7 @@ import Testing
 
   // MARK: Events
 
-  @Test("monitors get events in order; a stream of events and a closure get the same")
+  @Test("a stream of events and a closure get the same events in order")
   func events() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .response(503) : .response(200) }
     let streamed = EventStreamMonitor()
@@ -207,7 +207,7 @@ import Testing
     #expect(called.value == words)
   }
 
-  @Test("the log says what happens, and no secret")
+  @Test("the log contains the events and no secrets")
   func log() async throws {
     let lines = Watched<[String]>([])
     var logger = Logger(label: "test") { _ in CapturingLog(lines: lines) }

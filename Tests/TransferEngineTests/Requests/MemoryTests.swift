@@ -5,11 +5,11 @@ import Testing
 
 @testable import TransferEngine
 
-/// Bodies do not pass through memory as a whole. A process's peak is its own: a child moves 192 MiB and says how far its
-/// peak rose above what a small request needs. `scripts/bench.sh engine` does the same with 10 GiB.
+/// Bodies are not loaded into memory as a whole. A child process transfers 192 MiB and prints how much more memory it
+/// used than for a small request. `scripts/bench.sh engine` does the same with 10 GiB.
 @Suite(.timeLimit(.minutes(5))) struct MemoryTests {
   static let size: Int64 = 192 << 20
-  /// The figure.
+  /// The required limit.
   static let limitKiB = 32 << 10
 
   private func peakKiB(_ arguments: [String]) async throws -> Int {
@@ -17,7 +17,7 @@ import Testing
     return try #require(result.lines.first.flatMap { Int($0) }, "\(result.stdout)")
   }
 
-  /// A file of zeros that takes no room.
+  /// Creates a file of zeros that uses no disk space.
   private func sparseFile(_ path: String) throws {
     #expect(creat(path, 0o600).closed && truncate(path, off_t(Self.size)) == 0)
   }
@@ -33,7 +33,7 @@ import Testing
     #expect(sent.bodyLength > Self.size && sent.isBodyComplete)
   }
 
-  @Test("a large stream waits in the server, not here, while its reader rests")
+  @Test("a large stream with a slow reader is received in constant memory")
   func stream() async throws {
     let nginx = try await Nginx()
     try sparseFile(nginx.root + "/large")
@@ -43,6 +43,6 @@ import Testing
 }
 
 extension Int32 {
-  /// A descriptor is closed; false where it was none.
+  /// Closes the descriptor; `false` if it is invalid.
   fileprivate var closed: Bool { self >= 0 && close(self) == 0 }
 }

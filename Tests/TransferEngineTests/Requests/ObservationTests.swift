@@ -27,7 +27,7 @@ import Testing
     #expect(request.metrics == outcome.metrics.last)
   }
 
-  @Test("response.request is the described request when adapting fails", arguments: ["data", "stream", "download"])
+  @Test("response.request is the original request if an adapter throws", arguments: ["data", "stream", "download"])
   func adaptFailure(_ kind: String) async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let session = Session(interceptor: Adapter { _, _ in throw Refusal() })
@@ -180,7 +180,7 @@ import Testing
     let request = Session().request(server.url("/a"))
     let heads = request.httpResponses()
     request.onHTTPResponse { head in
-      // The body is sent only after the head has been seen.
+      // The server sends the body only after the handler got the head.
       if head.statusCode == 200 { proceed.open() }
     }
     #expect(try await request.serializingString().value == "here")
@@ -256,12 +256,12 @@ import Testing
     let results = recorder.events.value.compactMap { event -> Int?? in
       if case .validate(let error) = event { .some(error?.responseCode) } else { nil }
     }
-    // The download fails by its status before its validations run.
+    // The download fails because of its status before its validations run.
     #expect(results == [404])
     let good = try LoopbackServer { _ in .response(200, text: "here") }
     recorder.events.mutate { $0 = [] }
-    let room = try DownloadRoom(session)
-    #expect(try await room.download(good).validate(statusCode: [200]).response().isSuccess)
+    let fixture = try DownloadFixture(session)
+    #expect(try await fixture.download(good).validate(statusCode: [200]).response().isSuccess)
     #expect(recorder.events.value.contains { if case .validate(nil) = $0 { true } else { false } })
   }
 
@@ -286,6 +286,6 @@ import Testing
 }
 
 extension RequestRetrier where Self == Retrier {
-  /// Retries once, at once.
+  /// Retries once without a delay.
   static var retryOnce: Retrier { Retrier { attempt, _ in attempt.retryCount == 0 ? .retry : .doNotRetry } }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct RequestLifeTests {
-  @Test("resume, suspend and cancel from many threads: one final state, one outcome, no hang")
+  @Test("calls of resume, suspend and cancel from many threads lead to one final state and one response")
   func storm() async throws {
     let payload = Payload(size: 300_000)
     let server = try LoopbackServer(.file(payload))
@@ -53,7 +53,7 @@ import Testing
     #expect(session.withAllRequests { $0.isEmpty })
   }
 
-  /// Resumes until it ends: another task may suspend it after each resume.
+  /// Resumes the request until it ends, because another task may suspend it after each resume.
   private func ending(of request: DataRequest) async -> DataResponse<Data?, TransferError> {
     let nudge = Task {
       while !Task.isCancelled, request.state != .finished, request.state != .cancelled {
@@ -65,12 +65,12 @@ import Testing
     return await request.response()
   }
 
-  @Test("a suspended request holds its transfer, and continues on the same connection")
+  @Test("a suspended request pauses its transfer and continues on the same connection")
   func suspend() async throws {
     let payload = Payload(size: 40 << 20)
     let half = payload.size / 2
     let suspended = Gate()
-    // The second half is sent when the request is suspended, however late the test comes to it.
+    // The server sends the second half only after the request is suspended.
     let server = try LoopbackServer { _ in
       [
         .status(200, headers: ["Content-Length": String(payload.size)]), .bodyFrom(payload, 0..<half),
@@ -86,10 +86,10 @@ import Testing
     try await arrived.wait(for: "the first half") { $0 == half ? () : nil }
     request.suspend()
     await session.ping()
-    // The hold may be on its way yet; a whole transfer is behind it.
+    // The suspend is processed before this later transfer ends.
     #expect(await session.request(small.url("/")).response().error == nil)
     suspended.open()
-    // Time for it to run away in, measured in other transfers of the same loop.
+    // These transfers in the same loop give the request enough time to continue, if it did not stop.
     for _ in 0..<5 { #expect(await session.request(small.url("/")).response().error == nil) }
     #expect(arrived.value == half)
     request.resume()
@@ -98,7 +98,7 @@ import Testing
     #expect(response.metrics.count == 1)
   }
 
-  @Test("cancelled while suspended: ends at once")
+  @Test("a suspended request that is cancelled ends at once")
   func suspendThenCancel() async throws {
     let server = try LoopbackServer(.file(size: 50 << 20).stalling(after: 1 << 20))
     let request = Session().request(server.url("/")).resume()
@@ -109,14 +109,14 @@ import Testing
     try await server.waitForCounters { $0.openConnections == 0 }
   }
 
-  @Test("all requests of a session are known while they run, and can be cancelled together")
+  @Test("a session lists its running requests and can cancel all of them")
   func cancelAll() async throws {
     let server = try LoopbackServer { _ in [.stall] }
     let session = Session()
-    let room = try DownloadRoom(session)
+    let fixture = try DownloadFixture(session)
     let upload = session.upload(Data("x".utf8), to: server.url("/"))
     let requests: [any Request] = [
-      session.request(server.url("/")), upload, session.streamRequest(server.url("/")), try room.download(server),
+      session.request(server.url("/")), upload, session.streamRequest(server.url("/")), try fixture.download(server),
     ]
     for request in requests { request.resume() }
     try await server.waitForRequests(4)
@@ -130,7 +130,7 @@ import Testing
     try await server.waitForCounters { $0.openConnections == 0 }
   }
 
-  @Test("progress of a download as a stream ends with the request, and begins where one came late")
+  @Test("a stream of progress ends with the request, and a late stream gets the final progress")
   func progressStream() async throws {
     let payload = Payload(size: 3 << 20)
     let server = try LoopbackServer(.file(payload))

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("text, a Foundation URL and a RequestURL all name what is asked for")
+  @Test("a request can be made with a String, a Foundation URL or a RequestURL")
   func convertibles() async throws {
     let server = try Self.echo()
     let session = Session()
@@ -53,7 +53,7 @@ import Testing
     #expect(form == "GET /?q=%C3%A9%20b ")
   }
 
-  @Test("fields are sent, and the modifier has the last word before the adapters")
+  @Test("headers are sent, and the modifier runs before the adapters")
   func modifier() async throws {
     let server = try Self.echo()
     let adapter = Adapter { request, _ in
@@ -72,7 +72,7 @@ import Testing
 
   private struct Oops: Error {}
 
-  @Test("what a modifier or an encoding throws fails the request before anything is sent")
+  @Test("a modifier that throws fails the request before anything is sent")
   func throwing() async throws {
     let server = try Self.echo()
     let response = await Session().request(server.url("/"), requestModifier: { _ in throw Oops() }).response()
@@ -83,7 +83,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  /// Another path each time it is asked.
+  /// Returns another path with each call.
   private final class Router: URLRequestConvertible {
     let asked = Atomic(0)
     let base: String
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test("a request is described again for every attempt, and adapted by its own hook before the session's")
+  @Test("each attempt calls asURLRequest again, and the request's adapters run before the session's")
   func everyAttempt() async throws {
     let server = try LoopbackServer { $0.index < 2 ? .response(503) : .response(200) }
     let mark = { (name: String) in
@@ -112,7 +112,7 @@ import Testing
     #expect(request.retryCount == 2)
   }
 
-  @Test("a session that does not start requests leaves that to resume()")
+  @Test("without startRequestsImmediately a request starts only with resume()")
   func notStarted() async throws {
     let server = try Self.echo()
     let session = Session(startRequestsImmediately: false)
@@ -133,7 +133,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("the default session serves programs that need only one")
+  @Test("Session.default sends requests")
   func defaultSession() async throws {
     let server = try Self.echo()
     #expect(try await Session.default.request(server.url("/x")).serializingString().value == "GET /x ")

@@ -27,7 +27,7 @@ import Testing
     Session().request(server.url("/"))
       .response(queue: queue) {
         #expect($0.data?.count == 7)
-        // The next waits for this one, wherever it runs.
+        // The next handler waits for this one, although it has another queue.
         usleep(20_000)
         note("plain", true)
       }
@@ -51,7 +51,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a handler that comes after the end is called too, after those before it")
+  @Test("handlers that are added after the end are called in order")
   func late() async throws {
     let server = try Self.server()
     let request = Session().request(server.url("/"))
@@ -97,7 +97,7 @@ import Testing
     #expect(request.isCancelled)
   }
 
-  @Test("a serializer's failure is the response's, and no reason to try again")
+  @Test("a serializer's error becomes the response's error and causes no retry")
   func serializerFails() async throws {
     let server = try Self.server()
     let response = await Session().request(server.url("/"), interceptor: .atOnce(3))
@@ -109,7 +109,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(5))) struct SerializingTests {
-  @Test("value, result and response of one task, however often they are awaited, come from one serialization")
+  @Test("value, result and response of one task serialize the body only once")
   func once() async throws {
     struct Counting: DataResponseSerializerProtocol {
       let count: Watched<Int>
@@ -132,7 +132,7 @@ import Testing
     #expect(counting.count.value == 1)
   }
 
-  @Test("cancelling the task that awaits cancels the request, or not, as it was asked", arguments: [true, false])
+  @Test("cancelling the awaiting task cancels the request only with automaticallyCancelling", arguments: [true, false])
   func cancelling(_ automatically: Bool) async throws {
     let proceed = Gate()
     let server = try LoopbackServer(.file(Payload(Data("late".utf8))).holding(after: 0, until: proceed))
@@ -141,7 +141,7 @@ import Testing
     let waiting = Task { await task.result }
     try await server.waitForRequests(1)
     waiting.cancel()
-    // The cancelled one ends though the server does not; the other waits for it.
+    // The cancelled request ends before the server responds; the other request waits for the server.
     if automatically { _ = await waiting.value }
     proceed.open()
     switch await waiting.value {
@@ -151,7 +151,7 @@ import Testing
     #expect(request.state == (automatically ? .cancelled : .finished))
   }
 
-  @Test("a value throws what the request failed with")
+  @Test("value throws the error of the request")
   func failing() async throws {
     let server = try LoopbackServer { _ in .response(404) }
     do {
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test("responses are mapped like results, and described without secrets")
+  @Test("responses can be mapped like results, and their descriptions contain no secrets")
   func mapping() async throws {
     struct Oops: Error {}
     let server = try LoopbackServer { _ in

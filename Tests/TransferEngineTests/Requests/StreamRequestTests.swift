@@ -24,7 +24,7 @@ import Testing
     return all
   }
 
-  @Test("text is cut between characters, wherever the network cuts it", arguments: [1, 2, 3, 7])
+  @Test("text pieces contain whole characters, even if the network splits a character", arguments: [1, 2, 3, 7])
   func strings(_ cut: Int) async throws {
     let text = "aé€🌍\u{0301}z — 日本語"
     let server = try LoopbackServer { _ in Self.text(text, cut: cut) }
@@ -33,7 +33,7 @@ import Testing
     #expect(!pieces.joined().contains("\u{FFFD}"))
   }
 
-  @Test("each line is a value, wherever the network cuts it", arguments: [1, 5, 1000])
+  @Test("each line is decoded as one value, even if the network splits the line", arguments: [1, 5, 1000])
   func decodables(_ cut: Int) async throws {
     let lines = (0..<20).map { "{\"n\":\($0)}" }.joined(separator: "\r\n")
     let server = try LoopbackServer { _ in Self.text("\n" + lines, cut: cut) }
@@ -62,7 +62,7 @@ import Testing
     let data = try await Self.collect(request.streamingData()).reduce(Data(), +)
     #expect(sha256(of: data) == payload.sha256)
     #expect(server.requests.count == 3)
-    // libcurl itself asks again where a kept connection turns out to be dead.
+    // libcurl itself sends a request again if the reused connection is dead.
     #expect(request.retryCount >= 1)
   }
 
@@ -86,7 +86,7 @@ import Testing
     #expect(await request.completion().error != nil)
   }
 
-  @Test("a refused head passes nothing on")
+  @Test("a head that validation rejects delivers no data")
   func validated() async throws {
     let server = try LoopbackServer { _ in .response(404, headers: ["Content-Type": "text/html"], text: "not here") }
     let request = Session().streamRequest(server.url("/")).validate()
@@ -97,7 +97,7 @@ import Testing
     #expect(try await Session().streamRequest(server.url("/")).responseHead().status == 404)
   }
 
-  @Test("all handlers see every piece in order, and the end; on their queues")
+  @Test("all handlers get each piece in order and the end, on their own queues")
   func handlers() async throws {
     let server = try LoopbackServer { _ in Self.text("{\"n\":1}\n{\"n\":2}\nnonsense\n{\"n\":3}", cut: 4) }
     let seen = Watched<[String]>([])
@@ -178,7 +178,7 @@ import Testing
     #expect(request.isCancelled)
   }
 
-  @Test("a slow reader of a fast server keeps memory flat: what was sent and not read is bounded at every moment")
+  @Test("with a slow reader, at most 16 MiB are sent and not yet read")
   func flatMemory() async throws {
     let server = try LoopbackServer(.file(size: 96 << 20))
     var count: Int64 = 0
@@ -186,7 +186,7 @@ import Testing
     for try await piece in Session().streamRequest(server.url("/")).streamingData() {
       usleep(2000)
       count += Int64(piece.count)
-      // In the sockets' buffers, in libcurl and in the channel.
+      // These bytes are in the socket buffers, in libcurl and in the channel.
       most = max(most, server.counters.bodyBytesSent - count)
       #expect(piece.count <= 2 * StreamChannel.highWater)
     }
@@ -194,7 +194,7 @@ import Testing
     #expect(most < 16 << 20, "\(most) bytes were on their way")
   }
 
-  @Test("suspended, nothing is handed on; resumed, all of it is")
+  @Test("a suspended stream delivers no data, and a resumed stream delivers the rest")
   func suspended() async throws {
     let payload = Payload(size: 30 << 20)
     let server = try LoopbackServer(.file(payload))

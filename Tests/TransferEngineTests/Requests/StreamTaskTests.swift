@@ -9,7 +9,7 @@ import Testing
   struct Value: Codable, Sendable, Equatable { var n: Int }
   struct Refusal: Error {}
 
-  /// Sends each piece after the reader has got the one before, so that the network cannot join them.
+  /// Sends each piece after the reader got the previous one, so that the network cannot join pieces.
   private static func server(_ pieces: [String], _ gates: [Gate]) throws -> LoopbackServer {
     try LoopbackServer { _ in
       var steps: [Script.Step] = [.status(200, headers: ["Transfer-Encoding": "chunked"])]
@@ -38,7 +38,7 @@ import Testing
     #expect(seen.value == [1, 2, 3])
   }
 
-  @Test("a serializer of one's own gets each piece as it arrives")
+  @Test("a custom serializer gets each piece as it arrives")
   func serializer() async throws {
     let gates = [Gate()]
     let server = try Self.server(["ab", "cd"], gates)
@@ -141,7 +141,7 @@ import Testing
     #expect(all == text)
   }
 
-  @Test("a stream task yields values of pieces, or of lines where that is asked for")
+  @Test("a stream task decodes each piece, or each line with `framing: .lines`")
   func decodables() async throws {
     let lines = (0..<20).map { "{\"n\":\($0)}" }.joined(separator: "\r\n") + "\nnonsense"
     let server = try LoopbackServer { _ in .response(200, text: lines) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Pieces of a payload as an asynchronous sequence that remembers how many were asked for.
+/// Pieces of a payload as an asynchronous sequence that counts the bytes it has delivered.
 struct PayloadPieces: AsyncSequence, Sendable {
   let payload: Payload
   var piece: Int64 = 64 << 10
@@ -28,7 +28,7 @@ struct PayloadPieces: AsyncSequence, Sendable {
   func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
 }
 
-/// Each way to give a body.
+/// The kinds of upload bodies.
 enum BodyKind: String, CaseIterable, Sendable {
   case data, file, spooled, once
 
@@ -75,7 +75,7 @@ enum BodyKind: String, CaseIterable, Sendable {
   func rewinds(_ kind: BodyKind) async throws {
     let payload = Payload(size: 3 << 20)
     let directory = try TemporaryDirectory()
-    // First half of it and a reset, then all of it and a 503, then all of it.
+    // First a part of the body and a reset, then the whole body and a 503, then the whole body and a 200.
     let server = try LoopbackServer(bodies: .byScript) { request in
       let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
       switch request.index {
@@ -136,7 +136,7 @@ enum BodyKind: String, CaseIterable, Sendable {
     let put = await session.upload(Data("x".utf8), to: server.url("/301"), method: .put).response()
     #expect(put.error == nil && put.head?.status == 200)
     #expect(server.requests.last?.method == "PUT" && server.requests.last?.bodyLength == 1)
-    // Somebody who wants the GET says so.
+    // A redirector can allow the GET.
     let wanted = session.upload(Data("x".utf8), to: server.url("/303"), headers: [.contentType: "text/plain"])
       .redirect(using: .modify { request, _ in request })
     #expect(await wanted.response().error == nil)
@@ -196,7 +196,7 @@ enum BodyKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("a cancelled upload ends, and so does what feeds it")
+  @Test("a cancelled upload ends and stops reading its source")
   func cancelled() async throws {
     let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody(upTo: 2 << 20), .stall] }
     let pieces = PayloadPieces(payload: Payload(size: 1 << 30))

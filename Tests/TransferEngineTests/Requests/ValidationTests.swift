@@ -21,7 +21,7 @@ import Testing
   typealias Row = (declared: String?, acceptable: [String], isAccepted: Bool)
 
   @Test(
-    "content types",
+    "the content type is compared with the acceptable types",
     arguments: [
       ("application/json", ["application/json"], true), ("application/json; charset=utf-8", ["application/json"], true),
       ("Application/JSON", ["application/json"], true), ("text/html", ["text/*"], true),
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("the types that the request's Accept names are accepted by default; an empty body is of every type")
+  @Test("validate() accepts the types in the request's Accept header, and an empty body with any type")
   func accept() async throws {
     let server = try LoopbackServer { request in
       .response(200, headers: ["Content-Type": "text/html"], text: request.path == "/empty" ? "" : "page")
@@ -85,7 +85,7 @@ import Testing
     #expect(calls.value == [1, 2, 3])
   }
 
-  @Test("validation comes before the retrier, which decides by its error; each attempt is validated")
+  @Test("each attempt is validated before the retrier runs, and the retrier gets the validation error")
   func beforeRetrier() async throws {
     let server = try LoopbackServer { .response(200, text: $0.index == 0 ? "maintenance" : "good") }
     let asked = Watched<[FailedAttempt]>([])

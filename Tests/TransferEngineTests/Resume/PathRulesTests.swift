@@ -6,9 +6,9 @@ import Testing
 
 @testable import TransferEngine
 
-/// A tree with an allowed and a protected directory, and links between them.
+/// A directory tree with allowed and protected directories, and links between them.
 ///
-/// `open/` is allowed; `open/own/` in it is protected, as are `state/` and the file `open/socket`.
+/// `open/` is allowed. `open/own/`, `state/` and the file `open/socket` are protected.
 private final class Tree: Sendable {
   let directory: TemporaryDirectory
   var path: String { directory.path }
@@ -46,7 +46,7 @@ private final class Tree: Sendable {
   }
 }
 
-/// `ok`, `protected`, `outside`, or what else the error says.
+/// `ok`, `protected`, `outside`, or another word for the error.
 private func verdict(_ body: () throws(TransferError) -> Void) -> String {
   do throws(TransferError) {
     try body()
@@ -63,7 +63,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
 }
 
 @Suite struct PathRulesTests {
-  @Test("a slash with a combining mark hides no link")
+  @Test("a combining mark after a slash does not hide a symbolic link")
   func combiningMark() throws {
     let tree = try Tree()
     try tree.directory.file("other/\u{301}file", text: "elsewhere")
@@ -76,7 +76,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
   }
 
   @Test(
-    "destinations, by where they lead",
+    "the resolved path decides whether a destination is allowed",
     arguments: [
       ("open", "ok", "ok"), ("open/a", "ok", "ok"), ("open/a/new/er", "ok", "ok"),
       ("state", "protected", "protected"), ("state/deep/er", "protected", "protected"),
@@ -112,7 +112,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
   }
 
   @Test(
-    "sources, by where they lead",
+    "the resolved path decides whether a source is allowed",
     arguments: [
       ("open/a/file", "ok", "ok"), ("other/to-open/file", "ok", "ok"), ("other/file-to-open", "ok", "ok"),
       ("state/db", "protected", "protected"), ("open/to-db", "protected", "protected"),
@@ -129,7 +129,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
     #expect(verdict { () throws(TransferError) in try owners.checkSource(path) } == owner)
   }
 
-  @Test("links of /proc lead nowhere: neither to a directory nor to a file that this process has open")
+  @Test("links in /proc give no access to directories and files that this process has open")
   func magicLinks() throws {
     let tree = try Tree()
     let directory = open(tree.directory.path("open"), O_RDONLY | O_DIRECTORY)
@@ -148,7 +148,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
       verdict { () throws(TransferError) in try rules.checkSource(tree.directory.path("open/magic")) } == "protected")
   }
 
-  @Test("a file with several links can be read by its owner only")
+  @Test("a source with several hard links is refused if it belongs to another user")
   func hardLinks() throws {
     let tree = try Tree()
     let path = tree.directory.path("open/linked")
@@ -162,7 +162,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
     }
   }
 
-  @Test("a directory stays protected when it is renamed, and so does its name when it is made again")
+  @Test("a renamed directory stays protected, and so does a new directory with its old name")
   func renamed() throws {
     let tree = try Tree()
     let rules = tree.ownersRules
@@ -178,7 +178,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
   }
 
   @Test(
-    "what is refused is refused before anything is made",
+    "a refused path is refused before any directory is created",
     arguments: [
       "state/new/er", "open/to-state/new", "open/own/new", "open/to-other/new", "none/new", "open/later/deep/x",
     ])
@@ -190,7 +190,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
     #expect(FileManager.default.enumerator(atPath: tree.path)?.allObjects.count == before)
   }
 
-  @Test("what is allowed is made, each step in the directory that was checked, with its parents to be synchronized")
+  @Test("an allowed path is created in the checked directory, and the changed parents are reported")
   func made() throws {
     let tree = try Tree()
     var parents: [Directory] = []
@@ -204,7 +204,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
     #expect(parents.isEmpty)
   }
 
-  @Test("without openat2 the same paths lead to the same directories, or nowhere for the same reason")
+  @Test("without openat2 paths lead to the same directories or fail with the same error")
   func walk() throws {
     let tree = try Tree()
     let names = [
@@ -220,7 +220,7 @@ private func verdict(_ body: () throws(TransferError) -> Void) -> String {
       if known >= 0, walked >= 0 { #expect(DirectoryIdentity(of: walked) == DirectoryIdentity(of: known), "\(path)") }
       for descriptor in [known, walked] where descriptor >= 0 { close(descriptor) }
     }
-    // A link of /proc leads where its text does: to a name, which is checked like any other.
+    // A link in /proc is resolved by its text, and the resulting path is checked like any other.
     let file = open(tree.directory.path("open"), O_RDONLY | O_DIRECTORY)
     let walked = PathRules.walk("/proc/self/fd/\(file)", linux_path_only | O_DIRECTORY)
     #expect(walked < 0 || DirectoryIdentity(of: walked) == DirectoryIdentity(of: file))

@@ -14,7 +14,7 @@ import Testing
     return all
   }
 
-  @Test("a strong ETag is asked first, then a probe, then the whole file")
+  @Test("a strong ETag is tried first, then an overlap without a condition, then the whole file")
   func strongETag() {
     let stored = Validators(etag: "\"a\"", lastModified: Self.date, date: Self.dayLater)
     let strategies = RangeStrategies(stored: stored, bytesOnDisk: 100_000, refusals: 0)
@@ -25,7 +25,7 @@ import Testing
       ])
   }
 
-  @Test("a date is used only where there is no ETag")
+  @Test("a date is used only without an ETag")
   func strongDate() {
     let stored = Validators(lastModified: Self.date, date: Self.dayLater)
     #expect(questions(RangeStrategies(stored: stored, bytesOnDisk: 10, refusals: 0)).first?.condition == Self.date)
@@ -44,7 +44,7 @@ import Testing
     #expect(all == [RangeQuestion(start: 0, bytesOnDisk: 10), .whole])
   }
 
-  @Test("after an attempt that was cut off every question begins with bytes to be compared")
+  @Test("after an interrupted attempt each Range starts with an overlap that is compared")
   func comparing() {
     let stored = Validators(etag: "\"a\"")
     let strategies = RangeStrategies(stored: stored, bytesOnDisk: 100_000, refusals: 0, isComparing: true)
@@ -58,19 +58,19 @@ import Testing
     #expect(questions(short).first == RangeQuestion(start: 0, bytesOnDisk: 10, condition: "\"a\""))
   }
 
-  @Test("after two refusals the file is fetched whole")
+  @Test("after two refused resumes the whole file is requested")
   func refusals() {
     let stored = Validators(etag: "\"a\"")
     #expect(questions(RangeStrategies(stored: stored, bytesOnDisk: 10, refusals: 2)) == [.whole])
   }
 
-  @Test("without bytes or a ledger there is only the whole file")
+  @Test("without stored bytes or validators the whole file is requested")
   func nothing() {
     #expect(questions(RangeStrategies(stored: nil, bytesOnDisk: 10, refusals: 0)) == [.whole])
     #expect(questions(RangeStrategies(stored: Validators(etag: "\"a\""), bytesOnDisk: 0, refusals: 0)) == [.whole])
   }
 
-  @Test("If-Range never goes without Range")
+  @Test("If-Range is never sent without Range")
   func fields() {
     var headers: HTTPFields = [.range: "bytes=5-", .ifRange: "\"x\""]
     RangeQuestion.whole.apply(to: &headers)
@@ -80,7 +80,7 @@ import Testing
     #expect(headers[.ifRange] == "\"a\"")
   }
 
-  @Test("another ETag, or another date if there is no ETag, is another version")
+  @Test("another ETag, or another date without an ETag, means another version")
   func contradiction() {
     let stored = Validators(etag: "\"a\"", lastModified: Self.date)
     #expect(stored.contradict(Validators(etag: "\"b\"", lastModified: Self.date)))

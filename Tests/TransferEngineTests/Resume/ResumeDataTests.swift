@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(
-    "the length of a file in use counts within its boot; of a file at rest only synced bytes count")
+    "the usable bytes end at the checkpoint, except after an interruption in the same boot")
   func usable() {
     let now = BootID.current
     let table: [(boot: String, isAtRest: Bool?, size: Int64, good: Int64?)] = [
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test("only bytes that a cut-off attempt may have written beyond its last checkpoint must be compared")
+  @Test("a comparison is needed only after an interruption in this boot, if the length is not the checkpoint")
   func compared() {
     let now = BootID.current
     let table: [(boot: String, isAtRest: Bool?, size: Int64, isCompared: Bool)] = [
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test("data of a release that knew no rest can be read")
+  @Test("resume data of a release without isAtRest can be read")
   func older() throws {
     let old = data(total: nil, boot: "b", isAtRest: nil)
     #expect(!String(decoding: old.encoded(), as: UTF8.self).contains("isAtRest"))

@@ -9,7 +9,7 @@ import Testing
   static let conditional = RangeQuestion(start: 1000, bytesOnDisk: 1000, condition: "\"v1\"")
   static let probing = RangeQuestion(start: 900, bytesOnDisk: 1000)
 
-  /// What the engine concludes, without its reason.
+  /// The engine's decision without its reason.
   enum Outcome: Equatable {
     case append(overlap: Int64, total: Int64?)
     case startOver(total: Int64?)
@@ -108,7 +108,7 @@ import Testing
       testDescription: "206 beyond the end", status: 206, fields: [("Content-Range", "bytes 1000-5000/*")],
       question: conditional, outcome: .nextStrategy),
     Row(
-      testDescription: "206 that nobody asked for", status: 206, fields: [("Content-Range", "bytes 0-4999/5000")],
+      testDescription: "206 that was not requested", status: 206, fields: [("Content-Range", "bytes 0-4999/5000")],
       question: .whole, outcome: .fail(transient: true)),
     Row(
       testDescription: "200 with another ETag", status: 200, fields: [("ETag", "\"v2\""), ("Content-Length", "7000")],
@@ -174,7 +174,7 @@ import Testing
       question: .whole, outcome: .fail(transient: false)),
   ]
 
-  @Test("an answer means one thing for the bytes on disk", arguments: rows)
+  @Test("each response leads to one decision about the bytes on disk", arguments: rows)
   func decision(_ row: Row) throws {
     var headers = HTTPFields()
     for (name, value) in row.fields { headers.append(HTTPField(name: try #require(.init(name)), value: value)) }
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(
-    "Content-Range is read to the letter",
+    "Content-Range is parsed strictly",
     arguments: [
       ("bytes 0-0/1", ContentRange.part(first: 0, last: 0, total: 1)),
       ("Bytes 5-9/*", .part(first: 5, last: 9, total: nil)), ("bytes */7", .unsatisfied(total: 7)),

@@ -5,9 +5,9 @@ import Testing
 
 @testable import TransferEngine
 
-/// A parent directory that is replaced by a symbolic link while a request waits for its next attempt.
+/// A parent directory is replaced by a symbolic link while a request waits for its next attempt.
 @Suite(.timeLimit(.minutes(5))) struct SwappedParentTests {
-  /// `NAME` becomes a link to `target`; what it was goes aside.
+  /// Renames `NAME` to `NAME.before` and creates a link to `target` in its place.
   private static func swap(_ name: String, for target: String, in directory: TemporaryDirectory) {
     rename(directory.path(name), directory.path(name + ".before"))
     symlink(target, directory.path(name))
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(
-    "a download gains nothing: the next attempt is refused, and nothing there is touched",
+    "a retry of the download is refused, and the link's target is not changed",
     arguments: ["../state", "../other"], [false, true])
   func download(_ target: String, creating: Bool) async throws {
     let directory = try TemporaryDirectory()
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("a download whose parent is swapped while its bytes arrive lands in the directory that was checked")
+  @Test("a running download whose directory is swapped is stored in the directory that was checked")
   func whileRunning() async throws {
     let directory = try TemporaryDirectory()
     try directory.file("state/file.bin", text: "state")
@@ -78,7 +78,7 @@ import Testing
     #expect(try directory.names(in: "state") == ["file.bin"])
   }
 
-  @Test("an upload gains nothing: the next attempt is refused, and no byte of the other file is sent")
+  @Test("a retry of the upload is refused, and the file behind the link is not sent")
   func upload() async throws {
     let directory = try TemporaryDirectory()
     try directory.file("state/file.bin", text: "secret")
@@ -98,14 +98,14 @@ import Testing
     #expect(server.requests.map(\.bodySHA256) == [sha256(of: Data("public".utf8))])
   }
 
-  /// Swaps when the name under which the upload goes on is about to be recorded: the source is open by then.
+  /// Swaps the directory when the upload's temporary name is recorded. The source is already open then.
   private final class SwappingJournal: UploadJournal {
     let swap: @Sendable () -> Void
     init(_ swap: @escaping @Sendable () -> Void) { self.swap = swap }
     func record(_ ledger: UploadLedger, acknowledged: Int64) async throws { swap() }
   }
 
-  @Test("an upload by FTP sends the file that was checked, not what stands under its name by then")
+  @Test("an FTP upload sends the file that was checked, even if its directory is swapped afterwards")
   func remote() async throws {
     let ftp = try await FTPServer()
     let directory = try TemporaryDirectory()
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test("part files are neither looked for nor removed where the rules do not allow it")
+  @Test("part files in a protected directory are neither found nor removed")
   func partFiles() throws {
     let directory = try TemporaryDirectory()
     try directory.file("state/.x.part", text: "1")

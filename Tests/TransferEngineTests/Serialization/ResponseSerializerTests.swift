@@ -45,7 +45,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     }
   }
 
-  @Test("which statuses and methods may be empty can be set")
+  @Test("the statuses and methods with an empty body can be configured")
   func ownRules() throws {
     let serializer = StringResponseSerializer(emptyResponseCodes: [200], emptyRequestMethods: [.post])
     #expect(try serializer.serialize(request: nil, response: head(200), data: nil, error: nil) == "")
@@ -57,7 +57,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     #expect(serializer.responseAllowsEmptyResponseData(nil) == nil)
   }
 
-  @Test("an error from before goes through, and nothing is read")
+  @Test("an earlier error is thrown again, and the body is not read")
   func earlierError() throws {
     #expect {
       try DataResponseSerializer().serialize(request: nil, response: nil, data: Data([1]), error: .cancelled)
@@ -81,7 +81,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     var stars: [Int]
   }
 
-  @Test("a Decodable is decoded, and a failure says where")
+  @Test("a Decodable is decoded, and an error names the place in the JSON")
   func decodable() throws {
     let serializer = DecodableResponseSerializer<[Repo]>()
     func decode(_ text: String) throws -> [Repo] {
@@ -95,7 +95,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     for (text, part) in errors { #expect { try decode(text) } throws: { "\($0)".contains(part) } }
   }
 
-  @Test("a property list is decoded by its decoder")
+  @Test("a Decodable is decoded with a PropertyListDecoder")
   func propertyListDecoder() throws {
     let data = try PropertyListEncoder().encode(Repo(name: "ü", stars: [1, 2]))
     let serializer = DecodableResponseSerializer<Repo>(decoder: PropertyListDecoder())
@@ -103,7 +103,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
       try serializer.serialize(request: nil, response: nil, data: data, error: nil) == Repo(name: "ü", stars: [1, 2]))
   }
 
-  @Test("the guard against scripts is taken away")
+  @Test("the JSON prefix against XSSI is removed")
   func xssi() throws {
     let serializer = JSONResponseSerializer(dataPreprocessor: .googleXSSI)
     func json(_ text: String) throws -> JSONValue {
@@ -117,7 +117,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     func preprocess(_ data: Data) throws -> Data { throw Broken() }
   }
 
-  @Test("what a preprocessor throws is a failure of the serialization")
+  @Test("an error that a preprocessor throws is a serialization error")
   func brokenPreprocessor() throws {
     #expect {
       try DataResponseSerializer(dataPreprocessor: Broken()).serialize(
@@ -174,7 +174,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
   }
 
   @Test(
-    "JSON of any shape",
+    "JSON values of every type are decoded and encoded",
     arguments: [
       ("null", JSONValue.null), ("true", true), ("false", false), ("0", 0), ("-1", -1), ("1.5", 1.5),
       ("9223372036854775807", 9_223_372_036_854_775_807), ("9223372036854775808", .number(9.223372036854775808e18)),
@@ -187,7 +187,7 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     #expect(try json(again) == value)
   }
 
-  @Test("what is no JSON is said to be none", arguments: ["", "{", "nul", "[1,]x", "{\"a\" 1}"])
+  @Test("invalid JSON is an error", arguments: ["", "{", "nul", "[1,]x", "{\"a\" 1}"])
   func broken(_ text: String) { #expect(throws: TransferError.self) { try json(text) } }
 
   @Test("members and items are reached by name and number")
@@ -204,7 +204,8 @@ func request(_ method: HTTPRequest.Method = .get) throws -> TransferRequest {
     #expect(value[0] == nil)
   }
 
-  @Test("a property list of any shape", arguments: [PropertyListDecoder.PropertyListFormat.xml, .binary])
+  @Test(
+    "property list values of every type are decoded", arguments: [PropertyListDecoder.PropertyListFormat.xml, .binary])
   func propertyList(_ format: PropertyListDecoder.PropertyListFormat) throws {
     let value: PropertyListValue = .dictionary([
       "b": .bool(true), "i": .integer(-5), "r": .real(1.5), "s": .string("ü"), "d": .data(Data([0, 255])),

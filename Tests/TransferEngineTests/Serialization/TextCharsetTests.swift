@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(
-    "the charset of Content-Type decides, ISO-8859-1 without one",
+    "text is decoded with the charset of Content-Type, or with the default of the media type",
     arguments: [
       (nil, [0x68, 0xE9], "hé"), ("text/plain", [0xC3, 0xA9], "Ã©"), ("text/plain; charset=utf-8", [0xC3, 0xA9], "é"),
       ("text/plain;charset=\"UTF-8\"", [0xC3, 0xA9], "é"), ("text/plain; CHARSET=Utf8 ; x=y", [0xC3, 0xA9], "é"),
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(
-    "bytes that are no text of the charset, and charsets that are not known, are errors that name it",
+    "invalid bytes and unknown charsets are errors that name the charset",
     arguments: [
       ("text/plain; charset=utf-8", [0xC3], "utf-8"), ("text/plain; charset=utf-8", [0xED, 0xA0, 0x80], "utf-8"),
       ("text/plain; charset=us-ascii", [0x80], "us-ascii"), ("text/plain; charset=utf-16le", [0x61], "utf-16le"),
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("an encoding that is asked for comes before the response's")
+  @Test("an explicit encoding overrides the response's charset")
   func asked() throws {
     #expect(try text([0xC3, 0xA9], "text/plain; charset=iso-8859-1", as: .utf8) == "é")
     #expect(throws: TransferError.self) { try text([0xE9], "text/plain; charset=iso-8859-1", as: .utf8) }
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(
-    "media types are taken apart",
+    "a media type is parsed into its type and parameters",
     arguments: [
       ("text/html", "text/html", [:]), (" Text/HTML ; a=b", "text/html", ["a": "b"]), ("", "", [:]),
       ("a/b; c=\"d\\\"e;f\"; C=x;;=y", "a/b", ["c": "d\"e;f", "": "y"]), ("a/b; c", "a/b", [:]),

@@ -9,7 +9,7 @@ import Testing
     [.suspended, .resumed], [.suspended, .cancelled], [.suspended, .finished],
   ]
 
-  @Test("every pair of states", arguments: RequestState.allCases, RequestState.allCases)
+  @Test("only the allowed state transitions are possible", arguments: RequestState.allCases, RequestState.allCases)
   func transitions(from: RequestState, to: RequestState) {
     #expect(from.canTransition(to: to) == Self.allowed.contains([from, to]))
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct RequestURLTests {
   @Test(
-    "origin, path and text as libcurl will use them",
+    "a URL is parsed into the origin and the text that libcurl uses",
     arguments: [
       ("https://Host.Test/a/b?c=d#e", "https://host.test:443", "https://Host.Test/a/b?c=d"),
       ("http://h:8080", "http://h:8080", "http://h:8080/"),
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(
-    "what is no URL is refused with a reason",
+    "an invalid URL is refused",
     arguments: [
       "", "host/path", "http://", "http:///x", "http://h/a b", "http://h/\n", "http://h/\u{0}x", "http://h:99999/",
       "http://h:x/", "//h/x", "http://h\r\nX: y/", "ftp:///x", "sftp:///x", "file://elsewhere/x",
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(
-    "other schemes are not ours",
+    "unsupported schemes are refused",
     arguments: ["gopher://h/", "dict://h/", "smb://h/x", "ldap://h/x", "tftp://h/x", "telnet://h/"])
   func schemes(_ text: String) {
     #expect { try RequestURL(text) } throws: { error in

@@ -6,7 +6,7 @@ import TransferEngine
 
 /// Runs the code of the documentation against servers on loopback.
 @Suite(.timeLimit(.minutes(5))) struct SnippetTests {
-  @Test("a session; a request with a decoded response")
+  @Test("a session sends a request and decodes the response")
   func decodable() async throws {
     let repos = [Snippets.Repo(name: "swift"), Snippets.Repo(name: "swift-nio")]
     let json = try JSONEncoder().encode(repos)
@@ -29,7 +29,7 @@ import TransferEngine
     #expect(try sha256(ofFile: path) == payload.sha256)
   }
 
-  @Test("a form, a stream, progress")
+  @Test("a form is uploaded, a stream is read, and progress is reported")
   func bodies() async throws {
     let payload = Payload(size: 300_000)
     let directory = try TemporaryDirectory()
@@ -80,7 +80,7 @@ import TransferEngine
       source: directory.path("a.bin"), protocol: .tus(TusOptions(chunkSize: 1 << 20)))
     let request = Session().upload(upload)
     let arrived = Gate()
-    // The server pauses meanwhile, so that it cannot have the whole file before the cancel.
+    // The server is paused, so that it cannot have the whole file before the cancel.
     request.uploadProgress { progress in
       guard progress.acknowledged >= 2 << 20, !arrived.isOpen else { return }
       peer.freeze(true)

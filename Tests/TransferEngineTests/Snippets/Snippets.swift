@@ -3,8 +3,8 @@ import HTTPTypes
 import TestSupport
 import TransferEngine
 
-/// The code that the documentation shows. `DocumentationTests` compares it word for word, and `SnippetTests` runs it. Each
-/// snippet is between its two marks.
+/// The code blocks of the documentation. `DocumentationTests` compares them with the documentation, and `SnippetTests`
+/// runs them. Each snippet is between two marks.
 enum Snippets {
   struct Repo: Codable, Sendable, Equatable { var name: String }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferEngine
 
-/// Client certificates, against an nginx that says what it was shown.
+/// Client certificates. nginx returns the certificate that it got.
 @Suite(.timeLimit(.minutes(5))) struct ClientIdentityTests {
   private static func server(_ certificates: TestCertificates, _ more: String = "") async throws -> Nginx {
     let directives = """
@@ -21,7 +21,7 @@ import Testing
     return configuration
   }
 
-  @Test("PEM and PKCS#12, from files and from memory, with and without a passphrase")
+  @Test("client certificates work as PEM and PKCS#12, from files and memory, with and without passphrase")
   func forms() async throws {
     let certificates = try await TestCertificates()
     let nginx = try await Self.server(certificates)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("only the origin it is named for sees it, not the one a redirect leads to")
+  @Test("a client certificate is sent only to its own origin, not to the target of a redirect")
   func origins() async throws {
     let certificates = try await TestCertificates()
     let client = try await certificates.client()
@@ -85,7 +85,7 @@ import Testing
     #expect(try await answer(nginx.url("/")) == "SUCCESS CN=somebody")
     #expect(try await answer(nginx.url("/away")) == "NONE ")
     #expect(try await answer(other.url("/")) == "NONE ")
-    // Another name of the same server is another origin.
+    // A different host name of the same server is a different origin.
     #expect(try await answer("https://localhost:\(nginx.port)/") == "NONE ")
   }
 }

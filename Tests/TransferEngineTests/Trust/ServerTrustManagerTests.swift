@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(
-    "the host's own name first, then one label for a star",
+    "an exact name is matched before a wildcard, and a wildcard matches one label",
     arguments: [
       ("example.com", "exact"), ("EXAMPLE.com", "exact"), ("example.com.", "exact"), ("www.example.com", "wild"),
       ("api.example.com", "api"), ("a.b.example.com", nil), ("badexample.com", nil), ("com", nil), ("127.0.0.1", "v4"),
@@ -33,7 +33,7 @@ import Testing
     #expect(found?.name == expected)
   }
 
-  @Test("a host without an evaluator is refused where all must have one")
+  @Test("a host without an evaluator is refused if allHostsMustBeEvaluated is set")
   func required() throws {
     let error = #expect(throws: TransferError.self) {
       try Self.manager(all: true).serverTrustEvaluator(forHost: "other.test")
@@ -47,7 +47,7 @@ import Testing
     #expect(try Self.manager(all: true).serverTrustEvaluator(forHost: "example.com") != nil)
   }
 
-  @Test("an evaluator's error is said with its host")
+  @Test("an evaluator's error is reported with its host")
   func evaluatorThrows() throws {
     struct Failing: ServerTrustEvaluating {
       func policy(forHost host: String) throws -> TrustPolicy { throw CocoaError(.fileNoSuchFile) }
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("policies combine to what satisfies both")
+  @Test("combined policies apply the rules of all evaluators")
   func combining() throws {
     let (one, two) = (
       PublicKeyPin(subjectPublicKeyInfo: Data("1".utf8)), PublicKeyPin(subjectPublicKeyInfo: Data("2".utf8))
@@ -77,7 +77,7 @@ import Testing
     #expect(!policy.provesNothing)
     #expect(try CompositeTrustEvaluator(evaluators: []).policy(forHost: "h") == .system)
     #expect(try CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()]).policy(forHost: "h").provesNothing)
-    // No key is in both: nothing can satisfy that, which is not the same as no pins at all.
+    // The evaluators share no key, so no certificate is accepted. That differs from a policy without pins.
     let none = try CompositeTrustEvaluator(
       evaluators: [PublicKeysTrustEvaluator(keys: [one]), PublicKeysTrustEvaluator(keys: [two])]
     ).policy(forHost: "h")
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test("disabling is what proves nothing; a pin proves something")
+  @Test("a policy proves nothing without host validation and without a pin")
   func provesNothing() throws {
     #expect(TrustPolicy.none.provesNothing)
     #expect(DefaultTrustEvaluator(validateHost: false).policy(forHost: "h").provesNothing)
@@ -131,7 +131,7 @@ import Testing
     #expect(other.publicKeyPin == pin)
   }
 
-  @Test("a bundle is read in its order, keys passed over, line ends as they come")
+  @Test("a bundle is parsed with LF and CRLF, and keys in it are ignored")
   func bundle() async throws {
     let certificates = try await TestCertificates()
     let parts = try [certificates.authority, certificates.key, certificates.certificate].map {
@@ -154,7 +154,7 @@ import Testing
     #expect(throws: TransferError.self) { try Certificate.certificates(inPEM: text) }
   }
 
-  @Test("every cut and every flipped length byte of a certificate is refused or read, never a trap")
+  @Test("truncated and changed certificates do not crash the parser")
   func mangled() async throws {
     let certificates = try await TestCertificates()
     let der = try #require(try Certificate.certificates(inFile: certificates.certificate).first).der

@@ -5,10 +5,10 @@ import Testing
 
 @testable import TransferEngine
 
-/// Evaluators against nginx.
+/// Evaluators, tested with nginx.
 @Suite(.timeLimit(.minutes(5))) struct ServerTrustTests {
-  /// A server with a certificate by an authority of its own.
-  private struct Room {
+  /// A server whose certificate is signed by its own authority.
+  private struct Fixture {
     let certificates: TestCertificates
     let nginx: Nginx
     let url: RequestURL
@@ -53,68 +53,68 @@ import Testing
     }
   }
 
-  @Test("an authority of one's own, from file or bytes, and no other")
+  @Test("only the evaluator's own authority is trusted, from a file or from bytes")
   func authority() async throws {
-    let room = try await Room()
+    let fixture = try await Fixture()
     let other = try await TestCertificates()
-    #expect(await room.error(try CertificateAuthorityEvaluator(file: room.certificates.authority)) == nil)
-    let bytes = try Data(contentsOf: URL(fileURLWithPath: room.certificates.authority))
-    #expect(await room.error(try CertificateAuthorityEvaluator(pem: bytes)) == nil)
-    #expect(Self.isTLS(await room.error(try CertificateAuthorityEvaluator(file: other.authority))))
-    #expect(Self.isTLS(await room.error(DefaultTrustEvaluator())))
-    #expect(await room.error(DefaultTrustEvaluator(), believing: room.certificates.authority) == nil)
-    // The session's file does not count where an evaluator names another.
+    #expect(await fixture.error(try CertificateAuthorityEvaluator(file: fixture.certificates.authority)) == nil)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: fixture.certificates.authority))
+    #expect(await fixture.error(try CertificateAuthorityEvaluator(pem: bytes)) == nil)
+    #expect(Self.isTLS(await fixture.error(try CertificateAuthorityEvaluator(file: other.authority))))
+    #expect(Self.isTLS(await fixture.error(DefaultTrustEvaluator())))
+    #expect(await fixture.error(DefaultTrustEvaluator(), believing: fixture.certificates.authority) == nil)
+    // The evaluator's authority overrides the session's authority file.
     let wrong = try CertificateAuthorityEvaluator(file: other.authority)
-    #expect(Self.isTLS(await room.error(wrong, believing: room.certificates.authority)))
+    #expect(Self.isTLS(await fixture.error(wrong, believing: fixture.certificates.authority)))
   }
 
-  @Test("pinned keys, with and without authorities behind them")
+  @Test("pinned keys work with and without certificate authorities")
   func keys() async throws {
-    let room = try await Room()
-    let (right, authority) = (try room.leaf.publicKeyPin, room.certificates.authority)
+    let fixture = try await Fixture()
+    let (right, authority) = (try fixture.leaf.publicKeyPin, fixture.certificates.authority)
     let wrong = PublicKeyPin(subjectPublicKeyInfo: Data("wrong".utf8))
-    #expect(await room.error(PublicKeysTrustEvaluator(keys: [wrong, right]), believing: authority) == nil)
-    #expect(Self.isPinning(await room.error(PublicKeysTrustEvaluator(keys: [wrong]), believing: authority)))
-    #expect(Self.isPinning(await room.error(PublicKeysTrustEvaluator(keys: []), believing: authority)))
-    #expect(Self.isTLS(await room.error(PublicKeysTrustEvaluator(keys: [right]))))
+    #expect(await fixture.error(PublicKeysTrustEvaluator(keys: [wrong, right]), believing: authority) == nil)
+    #expect(Self.isPinning(await fixture.error(PublicKeysTrustEvaluator(keys: [wrong]), believing: authority)))
+    #expect(Self.isPinning(await fixture.error(PublicKeysTrustEvaluator(keys: []), believing: authority)))
+    #expect(Self.isTLS(await fixture.error(PublicKeysTrustEvaluator(keys: [right]))))
     let alone = PublicKeysTrustEvaluator(keys: [right], performDefaultValidation: false)
-    #expect(await room.error(alone) == nil)
+    #expect(await fixture.error(alone) == nil)
     let none = PublicKeysTrustEvaluator(keys: [wrong], performDefaultValidation: false, validateHost: false)
-    #expect(Self.isPinning(await room.error(none)))
+    #expect(Self.isPinning(await fixture.error(none)))
   }
 
-  @Test("a pinned certificate, its authority, and one renewed for the same key")
+  @Test("a pinned certificate is accepted, but a renewed certificate with the same key is not")
   func pinnedCertificates() async throws {
-    let room = try await Room()
-    let authority = room.certificates.authority
-    let renewed = try await Room(try await room.certificates.renewed())
+    let fixture = try await Fixture()
+    let authority = fixture.certificates.authority
+    let renewed = try await Fixture(try await fixture.certificates.renewed())
     let issuer = try Certificate.certificates(inFile: authority)
-    let leaf = PinnedCertificatesTrustEvaluator(certificates: [try room.leaf])
-    #expect(await room.error(leaf, believing: authority) == nil)
-    #expect(Self.isTLS(await room.error(leaf)))
-    // The key is the same, the certificate is not.
+    let leaf = PinnedCertificatesTrustEvaluator(certificates: [try fixture.leaf])
+    #expect(await fixture.error(leaf, believing: authority) == nil)
+    #expect(Self.isTLS(await fixture.error(leaf)))
+    // The certificate has the same key but is a different certificate.
     #expect(Self.isPinning(await renewed.error(leaf, believing: authority)))
     #expect(
-      await renewed.error(PublicKeysTrustEvaluator(keys: [try room.leaf.publicKeyPin]), believing: authority) == nil)
-    let other = PinnedCertificatesTrustEvaluator(certificates: [try await Room().leaf])
-    #expect(Self.isPinning(await room.error(other, believing: authority)))
-    // As the only authorities: the leaf alone, or the one that signed it.
-    for certificates in [[try room.leaf], issuer] {
+      await renewed.error(PublicKeysTrustEvaluator(keys: [try fixture.leaf.publicKeyPin]), believing: authority) == nil)
+    let other = PinnedCertificatesTrustEvaluator(certificates: [try await Fixture().leaf])
+    #expect(Self.isPinning(await fixture.error(other, believing: authority)))
+    // The only trusted authority is the leaf itself, or its issuer.
+    for certificates in [[try fixture.leaf], issuer] {
       let evaluator = PinnedCertificatesTrustEvaluator(certificates: certificates, acceptSelfSignedCertificates: true)
-      #expect(await room.error(evaluator) == nil)
+      #expect(await fixture.error(evaluator) == nil)
     }
     let stranger = PinnedCertificatesTrustEvaluator(
       certificates: other.certificates, acceptSelfSignedCertificates: true)
-    #expect(Self.isTLS(await room.error(stranger, believing: authority)))
+    #expect(Self.isTLS(await fixture.error(stranger, believing: authority)))
   }
 
-  @Test("a self-signed certificate is believed when pinned, and only for its own names")
+  @Test("a self-signed certificate is accepted only if it is pinned, and only for its own names")
   func selfSigned() async throws {
-    let room = try await Room(try await TestCertificates(isSelfSigned: true))
-    let pinned = PinnedCertificatesTrustEvaluator(certificates: [try room.leaf], acceptSelfSignedCertificates: true)
-    #expect(await room.error(pinned) == nil)
-    #expect(Self.isTLS(await room.error(DefaultTrustEvaluator())))
-    let elsewhere = try await Room(try await TestCertificates(names: ["other.test"], isSelfSigned: true))
+    let fixture = try await Fixture(try await TestCertificates(isSelfSigned: true))
+    let pinned = PinnedCertificatesTrustEvaluator(certificates: [try fixture.leaf], acceptSelfSignedCertificates: true)
+    #expect(await fixture.error(pinned) == nil)
+    #expect(Self.isTLS(await fixture.error(DefaultTrustEvaluator())))
+    let elsewhere = try await Fixture(try await TestCertificates(names: ["other.test"], isSelfSigned: true))
     let certificates = [try elsewhere.leaf]
     let strict = PinnedCertificatesTrustEvaluator(certificates: certificates, acceptSelfSignedCertificates: true)
     #expect(Self.isTLS(await elsewhere.error(strict)))
@@ -123,40 +123,40 @@ import Testing
     #expect(await elsewhere.error(lenient) == nil)
   }
 
-  @Test("a revoked certificate is refused; so is a list that is not there")
+  @Test("a revoked certificate and a missing revocation list are permanent errors")
   func revocation() async throws {
-    let room = try await Room()
-    let authority = try CertificateAuthorityEvaluator(file: room.certificates.authority)
+    let fixture = try await Fixture()
+    let authority = try CertificateAuthorityEvaluator(file: fixture.certificates.authority)
     func error(_ list: String) async -> TransferError? {
       let evaluators: [any ServerTrustEvaluating] = [
         TrustOnly(TrustPolicy(authorities: .anybody, revocationListFile: list)), authority,
       ]
-      return await room.error(CompositeTrustEvaluator(evaluators: evaluators))
+      return await fixture.error(CompositeTrustEvaluator(evaluators: evaluators))
     }
-    #expect(await error(try await room.certificates.revocationList(revoking: false)) == nil)
-    #expect(Self.isTLS(await error(try await room.certificates.revocationList(revoking: true))))
+    #expect(await error(try await fixture.certificates.revocationList(revoking: false)) == nil)
+    #expect(Self.isTLS(await error(try await fixture.certificates.revocationList(revoking: true))))
     #expect(Self.isTLS(await error("/nonexistent/list.pem")))
     let plain = RevocationTrustEvaluator(
-      revocationListFile: try await room.certificates.revocationList(revoking: true))
-    #expect(Self.isTLS(await room.error(plain, believing: room.certificates.authority)))
+      revocationListFile: try await fixture.certificates.revocationList(revoking: true))
+    #expect(Self.isTLS(await fixture.error(plain, believing: fixture.certificates.authority)))
     let clean = RevocationTrustEvaluator(
-      revocationListFile: try await room.certificates.revocationList(revoking: false))
-    #expect(await room.error(clean, believing: room.certificates.authority) == nil)
+      revocationListFile: try await fixture.certificates.revocationList(revoking: false))
+    #expect(await fixture.error(clean, believing: fixture.certificates.authority) == nil)
   }
 
-  @Test("disabled: everybody is believed, and it is said once a host")
+  @Test("DisabledTrustEvaluator accepts every certificate and reports this once for each host")
   func disabled() async throws {
-    let room = try await Room(try await TestCertificates(names: ["other.test"], days: -1))
+    let fixture = try await Fixture(try await TestCertificates(names: ["other.test"], days: -1))
     let recorder = EventRecorder()
-    let session = room.session(DisabledTrustEvaluator(), monitors: [recorder])
-    for _ in 0..<3 { #expect(await session.request(room.url).response().error == nil) }
-    let other = try RequestURL("https://localhost:\(room.nginx.port)/")
+    let session = fixture.session(DisabledTrustEvaluator(), monitors: [recorder])
+    for _ in 0..<3 { #expect(await session.request(fixture.url).response().error == nil) }
+    let other = try RequestURL("https://localhost:\(fixture.nginx.port)/")
     #expect(await session.request(other).response().error == nil)
     let hosts = recorder.events.value.compactMap { if case .skipServerTrust(let host) = $0 { host } else { nil } }
     #expect(hosts == ["127.0.0.1", "localhost"])
   }
 
-  @Test("a host without an evaluator is not even connected to")
+  @Test("no connection is opened to a host without an evaluator")
   func noEvaluator() async throws {
     let server = try LoopbackServer { _ in .response(200) }
     let session = Session(serverTrustManager: ServerTrustManager(evaluators: [:]))
@@ -170,22 +170,22 @@ import Testing
     #expect(await session.request(try RequestURL(server.url("/"))).response().error == nil)
   }
 
-  @Test("a name by its wildcard")
+  @Test("an evaluator with a wildcard name is used for a matching host")
   func wildcard() async throws {
-    let room = try await Room(try await TestCertificates(names: ["*.example.localhost"]))
-    let evaluator = try CertificateAuthorityEvaluator(file: room.certificates.authority)
+    let fixture = try await Fixture(try await TestCertificates(names: ["*.example.localhost"]))
+    let evaluator = try CertificateAuthorityEvaluator(file: fixture.certificates.authority)
     let session = Session(serverTrustManager: ServerTrustManager(evaluators: ["*.example.localhost": evaluator]))
-    let url = try RequestURL("https://www.example.localhost:\(room.nginx.port)/")
+    let url = try RequestURL("https://www.example.localhost:\(fixture.nginx.port)/")
     #expect(await session.request(url).response().error == nil)
   }
 
-  @Test("a connection is used again under its own policy, and under no other")
+  @Test("a connection is reused only under its own trust policy")
   func reuse() async throws {
-    let room = try await Room()
-    let authority = try Certificate.certificates(inFile: room.certificates.authority)
+    let fixture = try await Fixture()
+    let authority = try Certificate.certificates(inFile: fixture.certificates.authority)
     let others = try await TestCertificates()
     let stranger = try Certificate.certificates(inFile: others.authority)
-    let leaf = try room.leaf
+    let leaf = try fixture.leaf
     let wrong = PublicKeyPin(subjectPublicKeyInfo: Data("wrong".utf8))
     let believed: [TrustPolicy] = [
       .none, TrustPolicy(authorities: .certificates(authority)),
@@ -194,7 +194,7 @@ import Testing
       TrustPolicy(authorities: .anybody, validatesHost: false, publicKeys: [leaf.publicKeyPin]),
       TrustPolicy(
         authorities: .certificates(authority),
-        revocationListFile: try await room.certificates.revocationList(revoking: false)),
+        revocationListFile: try await fixture.certificates.revocationList(revoking: false)),
     ]
     let refused: [TrustPolicy] = [
       .system, TrustPolicy(authorities: .certificates(stranger)), TrustPolicy(validatesHost: false),
@@ -203,57 +203,57 @@ import Testing
       TrustPolicy(authorities: .certificates(authority), certificates: Set(stranger)),
       TrustPolicy(
         authorities: .certificates(authority),
-        revocationListFile: try await room.certificates.revocationList(revoking: true)),
+        revocationListFile: try await fixture.certificates.revocationList(revoking: true)),
     ]
     let evaluator = Changing()
-    let session = room.session(evaluator)
+    let session = fixture.session(evaluator)
     for policy in believed {
       evaluator.policy.withLock { $0 = policy }
-      let first = await session.request(room.url).response()
-      let second = await session.request(room.url).response()
+      let first = await session.request(fixture.url).response()
+      let second = await session.request(fixture.url).response()
       #expect(first.error == nil && second.error == nil)
       #expect(first.metrics.last?.isConnectionReused == false, "a connection of another policy was used: \(policy)")
       #expect(second.metrics.last?.isConnectionReused == true)
     }
     for policy in refused {
       evaluator.policy.withLock { $0 = policy }
-      #expect(await session.request(room.url).response().error != nil, "\(policy)")
+      #expect(await session.request(fixture.url).response().error != nil, "\(policy)")
     }
-    // And the same with handles and sessions warm the other way round.
+    // The first policies work again after the refused ones.
     for policy in believed {
       evaluator.policy.withLock { $0 = policy }
-      #expect(await session.request(room.url).response().error == nil)
+      #expect(await session.request(fixture.url).response().error == nil)
     }
   }
 
-  @Test("a pinned certificate differs from another one with the same key, on a reused connection too")
+  @Test("certificates with the same key are told apart by pinning, also on an open connection")
   func sameKey() async throws {
-    let room = try await Room()
-    let renewed = try await room.certificates.renewed()
-    let authority = try Certificate.certificates(inFile: room.certificates.authority)
+    let fixture = try await Fixture()
+    let renewed = try await fixture.certificates.renewed()
+    let authority = try Certificate.certificates(inFile: fixture.certificates.authority)
     let other = try #require(try Certificate.certificates(inFile: renewed.certificate).first)
     let evaluator = Changing()
-    let session = room.session(evaluator)
-    let leaf = try room.leaf
+    let session = fixture.session(evaluator)
+    let leaf = try fixture.leaf
     evaluator.policy.withLock {
       $0 = TrustPolicy(authorities: .certificates(authority), certificates: [leaf])
     }
-    #expect(await session.request(room.url).response().error == nil)
+    #expect(await session.request(fixture.url).response().error == nil)
     evaluator.policy.withLock { $0 = TrustPolicy(authorities: .certificates(authority), certificates: [other]) }
-    guard case .serverTrust(.certificatePinningFailed)? = await session.request(room.url).response().error else {
+    guard case .serverTrust(.certificatePinningFailed)? = await session.request(fixture.url).response().error else {
       Issue.record("believed")
       return
     }
   }
 
-  @Test("TLS below the floor is not spoken")
+  @Test("a server whose TLS version is below minimumTLSVersion is refused")
   func floor() async throws {
-    let room = try await Room(directives: "ssl_protocols TLSv1.2;")
+    let fixture = try await Fixture(directives: "ssl_protocols TLSv1.2;")
     var configuration = SessionConfiguration()
-    configuration.certificateAuthorityFile = room.certificates.authority
-    #expect(await Session(configuration: configuration).request(room.url).response().error == nil)
+    configuration.certificateAuthorityFile = fixture.certificates.authority
+    #expect(await Session(configuration: configuration).request(fixture.url).response().error == nil)
     configuration.minimumTLSVersion = .v1_3
-    guard case .connection(.tls)? = await Session(configuration: configuration).request(room.url).response().error
+    guard case .connection(.tls)? = await Session(configuration: configuration).request(fixture.url).response().error
     else {
       Issue.record("TLS 1.2 was spoken")
       return
@@ -261,7 +261,7 @@ import Testing
   }
 }
 
-/// Says something else each time.
+/// An evaluator whose policy can be changed.
 private final class Changing: ServerTrustEvaluating {
   let policy = Mutex(TrustPolicy.system)
   func policy(forHost host: String) -> TrustPolicy { policy.withLock { $0 } }

@@ -8,12 +8,12 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FormUploadTests {
   @Test("a form carries the fields, then the file, whatever its size", arguments: [0, 1, 5 << 20 + 1] as [Int64])
   func form(_ size: Int64) async throws {
-    let room = try UploadRoom(size: size)
+    let fixture = try UploadFixture(size: size)
     let server = try LoopbackServer { _ in .response(200) }
     let options = FormOptions(
       fileField: "photo", fields: [.init(name: "title", value: "Sun \"set\""), .init(name: "tag", value: "a")],
       fileName: "s.jpg")
-    let request = room.session.upload(try room.upload(to: server.url("/form"), by: .form(options), method: .post))
+    let request = fixture.session.upload(try fixture.upload(to: server.url("/form"), by: .form(options), method: .post))
     let response = await request.response()
     #expect(word(response.error) == "success")
     let sent = server.requests[0]
@@ -36,7 +36,7 @@ import Testing
       \r
 
       """
-    let whole = Data(head.utf8) + room.payload.data + Data("\r\n--\(boundary)--\r\n".utf8)
+    let whole = Data(head.utf8) + fixture.payload.data + Data("\r\n--\(boundary)--\r\n".utf8)
     #expect(sent.bodySHA256 == sha256(of: whole))
     #expect(sent.headers["Content-Length"] == String(whole.count))
     #expect(request.progress == UploadProgress(sent: size, acknowledged: size, total: size))
@@ -45,10 +45,10 @@ import Testing
 
   @Test("a form is not sent again after a lost response")
   func lost() async throws {
-    let room = try UploadRoom(size: 1000)
+    let fixture = try UploadFixture(size: 1000)
     let server = try LoopbackServer { _ in [.reset] }
-    let response = await room.send(
-      try room.upload(to: server.url("/form"), by: .form(FormOptions()), method: .post), interceptor: .atOnce(3))
+    let response = await fixture.send(
+      try fixture.upload(to: server.url("/form"), by: .form(FormOptions()), method: .post), interceptor: .atOnce(3))
     #expect(word(response.error) == "unknown")
     #expect(response.error?.isTransient == false)
     #expect(server.requests.count == 1)

@@ -7,28 +7,29 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RemoteFileUploadTests {
   private static let keys = Credentials(username: "user", password: "secret")
 
-  private func upload(_ room: UploadRoom, _ ftp: FTPServer, _ path: String, onlyIfAbsent: Bool = false) throws
+  private func upload(_ fixture: UploadFixture, _ ftp: FTPServer, _ path: String, onlyIfAbsent: Bool = false) throws
     -> FileUpload
   {
-    try room.upload(
+    try fixture.upload(
       to: "ftp://127.0.0.1:\(ftp.port)/\(path)", by: .automatic, credentials: Self.keys, onlyIfAbsent: onlyIfAbsent)
   }
 
-  private func ssh(_ room: UploadRoom, _ server: SSHServer, _ scheme: String, _ name: String) throws -> FileUpload {
-    var upload = try room.upload(to: server.url(scheme, server.root + "/" + name), by: .automatic)
+  private func ssh(_ fixture: UploadFixture, _ server: SSHServer, _ scheme: String, _ name: String) throws -> FileUpload
+  {
+    var upload = try fixture.upload(to: server.url(scheme, server.root + "/" + name), by: .automatic)
     upload.request.ssh = SSHConfiguration(knownHostsFiles: [server.knownHosts], privateKeyFile: server.privateKey)
     return upload
   }
 
-  @Test("FTP: every size arrives under its name, directories are made, nothing stays beside it")
+  @Test("FTP: files of each size arrive, directories are created, and no temporary file is left")
   func ftp() async throws {
     let ftp = try await FTPServer()
     for size in [0, 1, 5 << 20 + 1, 8 << 20 - 1] as [Int64] {
-      let room = try UploadRoom(size: size)
-      let response = await room.send(try upload(room, ftp, "a/b%20c/\(size).bin"))
+      let fixture = try UploadFixture(size: size)
+      let response = await fixture.send(try upload(fixture, ftp, "a/b%20c/\(size).bin"))
       #expect(word(response.error) == "success", "\(size)")
       #expect(response.bytesAcknowledged == size)
-      #expect(try sha256(ofFile: ftp.root + "/a/b c/\(size).bin") == room.payload.sha256)
+      #expect(try sha256(ofFile: ftp.root + "/a/b c/\(size).bin") == fixture.payload.sha256)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root + "/a/b c").count == 4)
   }
@@ -38,37 +39,37 @@ import Testing
     var options = FTPServer.Options()
     options.uploadFaultAfter = bytes
     let ftp = try await FTPServer(options)
-    let room = try UploadRoom(size: 6 << 20)
+    let fixture = try UploadFixture(size: 6 << 20)
     let journal = UploadRecorder()
-    let first = await room.send(try upload(room, ftp, "x.bin"), journal: journal)
+    let first = await fixture.send(try upload(fixture, ftp, "x.bin"), journal: journal)
     #expect(first.error?.isTransient == true)
     #expect(!FileManager.default.fileExists(atPath: ftp.root + "/x.bin"))
     let second = await Session().upload(
-      try upload(room, ftp, "x.bin"), resumingWith: journal.last?.encoded(), interceptor: .atOnce(2)
+      try upload(fixture, ftp, "x.bin"), resumingWith: journal.last?.encoded(), interceptor: .atOnce(2)
     ).response()
     #expect(word(second.error) == "success")
     #expect(second.resumedFrom > 0)
-    #expect(second.bytesSent == room.payload.size - second.resumedFrom)
-    #expect(try sha256(ofFile: ftp.root + "/x.bin") == room.payload.sha256)
+    #expect(second.bytesSent == fixture.payload.size - second.resumedFrom)
+    #expect(try sha256(ofFile: ftp.root + "/x.bin") == fixture.payload.sha256)
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
-  @Test("FTP: what is there is kept where that is asked for; a changed source starts over; abandoned, nothing stays")
+  @Test("FTP: a changed source starts over, onlyIfAbsent keeps the existing file, and abandon leaves no file")
   func ftpPolicies() async throws {
     var options = FTPServer.Options()
     options.uploadFaultAfter = 2_000_000
     let ftp = try await FTPServer(options)
-    let room = try UploadRoom(size: 6 << 20)
-    let ledger = try #require(await room.send(try upload(room, ftp, "x.bin")).ledger)
+    let fixture = try UploadFixture(size: 6 << 20)
+    let ledger = try #require(await fixture.send(try upload(fixture, ftp, "x.bin")).ledger)
     let new = Payload(size: 5 << 20, seed: 9)
-    try room.change(to: new)
-    let response = await room.send(try upload(room, ftp, "x.bin"), resumingWith: ledger)
+    try fixture.change(to: new)
+    let response = await fixture.send(try upload(fixture, ftp, "x.bin"), resumingWith: ledger)
     #expect(word(response.error) == "success")
     #expect(try sha256(ofFile: ftp.root + "/x.bin") == new.sha256)
-    let kept = await room.send(try upload(room, ftp, "x.bin", onlyIfAbsent: true))
+    let kept = await fixture.send(try upload(fixture, ftp, "x.bin", onlyIfAbsent: true))
     #expect(kept.error?.isTransient == false)
     try Payload(size: 3).write(to: ftp.root + ledger.temporaryPath)
-    for _ in 0..<2 { try await room.session.abandon(try upload(room, ftp, "x.bin"), ledger: ledger.encoded()) }
+    for _ in 0..<2 { try await fixture.session.abandon(try upload(fixture, ftp, "x.bin"), ledger: ledger.encoded()) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
@@ -76,21 +77,21 @@ import Testing
   func ssh(_ scheme: String) async throws {
     let server = try await SSHServer()
     for size in [0, 1, 5 << 20 + 1] as [Int64] {
-      let room = try UploadRoom(size: size)
-      let response = await room.send(try ssh(room, server, scheme, "\(size).bin"))
+      let fixture = try UploadFixture(size: size)
+      let response = await fixture.send(try ssh(fixture, server, scheme, "\(size).bin"))
       #expect(word(response.error) == "success", "\(size)")
-      #expect(try sha256(ofFile: server.root + "/\(size).bin") == room.payload.sha256)
+      #expect(try sha256(ofFile: server.root + "/\(size).bin") == fixture.payload.sha256)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: server.root).count == 3)
   }
 
-  @Test("SFTP: killed ten times, what is there is not sent again")
+  @Test("SFTP: an upload that is interrupted ten times is resumed")
   func sftpKills() async throws {
     let server = try await SSHServer()
-    let room = try UploadRoom(size: 32 << 20)
+    let fixture = try UploadFixture(size: 32 << 20)
     let journal = UploadRecorder()
-    // Slow enough that the last of them cannot arrive whole before it is told to end.
-    var slow = try ssh(room, server, "sftp", "k.bin")
+    // The limit is so low that even the last attempt is cancelled before it completes.
+    var slow = try ssh(fixture, server, "sftp", "k.bin")
     slow.request.limitRate = 2 << 20
     for number in 1...10 {
       let reached = Gate()
@@ -102,11 +103,11 @@ import Testing
       request.cancel()
       _ = await request.response()
     }
-    let last = await room.send(
-      try ssh(room, server, "sftp", "k.bin"), resumingWith: journal.last, interceptor: .soon)
+    let last = await fixture.send(
+      try ssh(fixture, server, "sftp", "k.bin"), resumingWith: journal.last, interceptor: .soon)
     #expect(word(last.error) == "success")
     #expect(last.resumedFrom > 2 << 20)
-    #expect(try sha256(ofFile: server.root + "/k.bin") == room.payload.sha256)
+    #expect(try sha256(ofFile: server.root + "/k.bin") == fixture.payload.sha256)
     #expect(try FileManager.default.contentsOfDirectory(atPath: server.root) == ["k.bin"])
   }
 }

@@ -8,95 +8,96 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ResumableUploadTests {
   static let size: Int64 = 6 << 20
 
-  private func upload(_ room: UploadRoom, _ server: ScriptedResumable, version: Int = 8) throws -> FileUpload {
-    var upload = try room.upload(to: server.url, by: .resumable)
+  private func upload(_ fixture: UploadFixture, _ server: ScriptedResumable, version: Int = 8) throws -> FileUpload {
+    var upload = try fixture.upload(to: server.url, by: .resumable)
     upload.interopVersion = version
     return upload
   }
 
-  @Test("one request, and a record as soon as the server says where the upload is", arguments: [3, 4, 5, 6, 7, 8])
+  @Test(
+    "an upload needs one request and is recorded when the server sends the upload's URL", arguments: [3, 4, 5, 6, 7, 8])
   func whole(version: Int) async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable(version: version)
     let journal = UploadRecorder()
-    let response = await room.send(try upload(room, server, version: version), journal: journal)
+    let response = await fixture.send(try upload(fixture, server, version: version), journal: journal)
     #expect(word(response.error) == "success")
     #expect(response.head?.status == 201)
     #expect(server.requests.count == 1)
     #expect(server.requests[0].method == "PUT")
     #expect(server.requests[0].headers["Upload-Length"] == String(Self.size))
-    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
     #expect(journal.records.value.count == 1)
     #expect(response.ledger == nil)
   }
 
-  @Test("no more than 1 MiB leaves before the record is durable")
+  @Test("at most 1 MiB is sent before the journal record is durable")
   func recordFirst() async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable()
     let shown = Watched<Int64>(0)
     let journal = SlowRecorder()
     let start = ContinuousClock.now
-    let request = room.session.upload(try upload(room, server), journal: journal)
+    let request = fixture.session.upload(try upload(fixture, server), journal: journal)
       .uploadProgress { progress in shown.mutate { $0 = max($0, progress.sent) } }.resume()
     try await journal.asked.wait()
     let waited = start.duration(to: .now)
     try await shown.wait(for: "the body to come to its gate") { $0 >= 1 << 20 ? () : nil }
-    // A server that says nothing for a second gets the body unasked, before there is anything to record.
+    // libcurl sends the body if the server does not respond within a second, before there is an upload URL to record.
     #expect(shown.value <= 1 << 20 + 256 << 10 || waited >= .seconds(1))
     journal.proceed.open()
     #expect(word(await request.response().error) == "success")
-    #expect(server.bytes(of: "u0") == room.payload.data)
-    let failing = await room.send(
-      try upload(room, server), journal: UploadRecorder(failing: .file(.diskFull("full"))))
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
+    let failing = await fixture.send(
+      try upload(fixture, server), journal: UploadRecorder(failing: .file(.diskFull("full"))))
     #expect(word(failing.error) == "hook")
   }
 
   @Test(
-    "after a break the server is asked, and gets no byte twice",
+    "after a broken connection the upload continues at the server's offset, and no byte is sent twice",
     arguments: [(0, 8), (1, 8), (2_500_000, 8), (2_500_000, 3), (2_500_000, 5), (2_500_000, 6), (6 << 20, 8)]
       as [(Int64, Int)])
   func drop(after bytes: Int64, version: Int) async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable(version: version) { request, number in
       request.method == "PUT" || request.method == "PATCH" && number == 0
         ? .take(request.method == "PUT" ? bytes : 1000, then: [.reset]) : nil
     }
     let journal = UploadRecorder()
-    let first = await room.send(try upload(room, server, version: version), journal: journal)
+    let first = await fixture.send(try upload(fixture, server, version: version), journal: journal)
     #expect(word(first.error) == "broken")
     #expect(first.bytesAcknowledged == bytes || first.bytesAcknowledged == 0)
     let last = await Session().upload(
-      try upload(room, server), resumingWith: journal.last?.encoded(), journal: journal, interceptor: .atOnce(4)
+      try upload(fixture, server), resumingWith: journal.last?.encoded(), journal: journal, interceptor: .atOnce(4)
     ).response()
     #expect(word(last.error) == "success")
-    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
     #expect(server.bytesArrived == Self.size)
     #expect(server.isComplete("u0"))
     #expect(server.requests("PUT").count == 1)
     #expect(last.resumedFrom == (bytes == Self.size ? bytes : bytes + 1000))
   }
 
-  @Test("a server that does not know of it gets a plain request", arguments: [true, false])
+  @Test("a server without resumable uploads gets a plain request", arguments: [true, false])
   func plain(isPUT: Bool) async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try LoopbackServer { _ in .response(201) }
     let journal = UploadRecorder()
-    let response = await room.send(
-      try room.upload(to: server.url("/a"), by: .resumable, method: isPUT ? .put : .post), journal: journal)
+    let response = await fixture.send(
+      try fixture.upload(to: server.url("/a"), by: .resumable, method: isPUT ? .put : .post), journal: journal)
     #expect(word(response.error) == "success")
-    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+    #expect(server.requests[0].bodySHA256 == fixture.payload.sha256)
     #expect(journal.records.value.count == (isPUT ? 0 : 1))
     let lost = try LoopbackServer { _ in [.reset] }
-    let failed = await room.send(
-      try room.upload(to: lost.url("/a"), by: .resumable, method: isPUT ? .put : .post))
+    let failed = await fixture.send(
+      try fixture.upload(to: lost.url("/a"), by: .resumable, method: isPUT ? .put : .post))
     #expect(word(failed.error) == (isPUT ? "broken" : "unknown"))
     #expect(lost.requests.count == 1)
   }
 
   @Test("a 104 of an unknown version is ignored")
   func foreignInterim() async throws {
-    let room = try UploadRoom(size: 1000)
+    let fixture = try UploadFixture(size: 1000)
     for version in ["", "Upload-Draft-Interop-Version: 2\r\n", "Upload-Draft-Interop-Version: 9\r\n"] {
       let server = try LoopbackServer(bodies: .byScript) { _ in
         [
@@ -104,7 +105,7 @@ import Testing
           .status(503, headers: ["Content-Length": "0"]), .keepAlive,
         ]
       }
-      let response = await room.send(try room.upload(to: server.url("/a"), by: .resumable))
+      let response = await fixture.send(try fixture.upload(to: server.url("/a"), by: .resumable))
       #expect(word(response.error) == "status 503")
       #expect(response.ledger == nil)
     }
@@ -112,9 +113,9 @@ import Testing
 
   @Test("the target's own response ends the upload, whatever it is")
   func target() async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable { request, _ in request.method == "PUT" ? .target(422) : nil }
-    let response = await room.send(try upload(room, server))
+    let response = await fixture.send(try upload(fixture, server))
     #expect(word(response.error) == "status 422")
     #expect(response.ledger == nil)
     #expect(server.requests.count == 1)
@@ -122,20 +123,20 @@ import Testing
 
   @Test("an upload is resumed after a failure of the server")
   func serverFailure() async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable { request, number in
       request.method == "PUT" && number == 0
         ? .take(1 << 20, then: [.status(503, headers: ["Content-Length": "0", "Connection": "close"]), .close]) : nil
     }
-    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    let response = await fixture.send(try upload(fixture, server), interceptor: .atOnce(2))
     #expect(word(response.error) == "success")
     #expect(response.resumedFrom == 1 << 20)
-    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
   }
 
-  @Test("another offset than ours: the server's counts")
+  @Test("the server's offset is used if it differs from the client's")
   func conflict() async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable { request, number in
       switch (request.method, number) {
       case ("PUT", 0): .take(3_000_000, then: [.reset])
@@ -148,15 +149,15 @@ import Testing
       default: nil
       }
     }
-    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    let response = await fixture.send(try upload(fixture, server), interceptor: .atOnce(2))
     #expect(word(response.error) == "success")
-    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
     #expect(server.requests("PATCH").count == 2)
   }
 
   @Test("appends respect the server's limits, announced or learned from a 413", arguments: [true, false])
   func limits(isTold: Bool) async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable(limit: isTold ? "max-append-size=2097152, max-age=100" : nil) {
       request, number in
       let length = Int64(request.headers["Content-Length"] ?? "0") ?? 0
@@ -168,16 +169,16 @@ import Testing
       return request.method == "PATCH" && length > 2 << 20
         ? .instead(.response(413, headers: ["Upload-Limit": "max-append-size=2097152", "Connection": "close"])) : nil
     }
-    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    let response = await fixture.send(try upload(fixture, server), interceptor: .atOnce(2))
     #expect(word(response.error) == "success")
-    #expect(server.bytes(of: "u0") == room.payload.data)
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
     #expect(server.isComplete("u0"))
     #expect(server.bytesArrived == Self.size)
   }
 
   @Test("an upload that the server no longer knows is started again", arguments: [403, 404, 410])
   func gone(_ status: Int) async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable { request, number in
       switch (request.method, number) {
       case ("PUT", 0): .take(1 << 20, then: [.reset])
@@ -185,26 +186,26 @@ import Testing
       default: nil
       }
     }
-    let response = await room.send(try upload(room, server), interceptor: .atOnce(2))
+    let response = await fixture.send(try upload(fixture, server), interceptor: .atOnce(2))
     #expect(word(response.error) == "success")
-    #expect(server.bytes(of: "u1") == room.payload.data)
+    #expect(server.bytes(of: "u1") == fixture.payload.data)
   }
 
-  @Test("abandoned, it is gone from the server")
+  @Test("an abandoned upload is deleted on the server")
   func abandon() async throws {
-    let room = try UploadRoom(size: Self.size)
+    let fixture = try UploadFixture(size: Self.size)
     let server = try ScriptedResumable { request, number in
       request.method == "PUT" ? .take(1 << 20, then: [.reset]) : nil
     }
-    let upload = try upload(room, server)
-    let ledger = try #require(await room.send(upload).ledger)
+    let upload = try upload(fixture, server)
+    let ledger = try #require(await fixture.send(upload).ledger)
     #expect(server.uploads == ["u0"])
-    for _ in 0..<2 { try await room.session.abandon(upload, ledger: ledger.encoded()) }
+    for _ in 0..<2 { try await fixture.session.abandon(upload, ledger: ledger.encoded()) }
     #expect(server.uploads == [])
   }
 }
 
-/// A journal that takes its time.
+/// A journal that waits until the test lets it continue.
 private final class SlowRecorder: UploadJournal {
   let asked = Gate()
   let proceed = Gate()

@@ -5,16 +5,17 @@ import Testing
 
 @testable import TransferEngine
 
-/// Against nanio, which verifies signatures, and moto, which knows checksums, conditions and pages.
+/// Uploads to nanio, which verifies signatures, and to moto, which supports checksums, conditions and pages.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct S3PeerTests {
   static let keys = Credentials(username: S3Peer.accessKey, password: S3Peer.secretKey)
 
-  private func upload(_ room: UploadRoom, _ peer: PythonPeer, key: String, _ options: S3Options = S3Options()) throws
+  private func upload(_ fixture: UploadFixture, _ peer: PythonPeer, key: String, _ options: S3Options = S3Options())
+    throws
     -> FileUpload
   {
     var options = options
     options.endpoint = peer.url("")
-    return try room.upload(to: "s3://bucket/\(key)", by: .s3(options), credentials: Self.keys)
+    return try fixture.upload(to: "s3://bucket/\(key)", by: .s3(options), credentials: Self.keys)
   }
 
   private func stored(_ peer: PythonPeer, _ key: String) throws -> String {
@@ -25,43 +26,43 @@ import Testing
   func sizes() async throws {
     let peer = try await PythonPeer.nanio()
     for size in [0, 1, 5 << 20 - 1, 16 << 20 - 1, 16 << 20, 24 << 20 + 1] as [Int64] {
-      let room = try UploadRoom(size: size, seed: UInt64(size) + 1)
-      let response = await room.send(try upload(room, peer, key: "dir/k-\(size)"))
+      let fixture = try UploadFixture(size: size, seed: UInt64(size) + 1)
+      let response = await fixture.send(try upload(fixture, peer, key: "dir/k-\(size)"))
       #expect(word(response.error) == "success", "\(size): \(String(describing: response.error))")
-      #expect(try stored(peer, "dir/k-\(size)") == room.payload.sha256, "\(size)")
+      #expect(try stored(peer, "dir/k-\(size)") == fixture.payload.sha256, "\(size)")
       #expect(response.bytesAcknowledged == size)
     }
-    let room = try UploadRoom(size: 20 << 20)
+    let fixture = try UploadFixture(size: 20 << 20)
     for key in ["a+b", "a%20b", "%C3%A4", "x=1&y", "~tilde"] {
-      let response = await room.send(try upload(room, peer, key: key))
+      let response = await fixture.send(try upload(fixture, peer, key: key))
       #expect(word(response.error) == "success", "\(key): \(String(describing: response.error))")
     }
     #expect(try peer.directory.names(in: "data/bucket").contains("a b"))
-    // By the object's own URL.
-    let direct = await room.send(
-      try room.upload(to: peer.url("/bucket/direct"), by: .s3(S3Options()), credentials: Self.keys))
+    // The upload's target is the object's http URL instead of an s3 URL.
+    let direct = await fixture.send(
+      try fixture.upload(to: peer.url("/bucket/direct"), by: .s3(S3Options()), credentials: Self.keys))
     #expect(word(direct.error) == "success")
-    #expect(try stored(peer, "direct") == room.payload.sha256)
+    #expect(try stored(peer, "direct") == fixture.payload.sha256)
   }
 
-  @Test("wrong keys and unknown buckets end it, in the server's words")
+  @Test("wrong keys and unknown buckets fail the upload with the server's error code")
   func refused() async throws {
     let peer = try await PythonPeer.nanio()
-    let room = try UploadRoom(size: 1000)
-    var wrong = try upload(room, peer, key: "k")
+    let fixture = try UploadFixture(size: 1000)
+    var wrong = try upload(fixture, peer, key: "k")
     wrong.request.credentials = Credentials(username: S3Peer.accessKey, password: "wrong")
-    let response = await room.send(wrong, interceptor: .atOnce(2))
+    let response = await fixture.send(wrong, interceptor: .atOnce(2))
     #expect(word(response.error) == "refused SignatureDoesNotMatch")
     #expect(response.error?.status == 403)
     #expect(response.error?.isTransient == false)
-    let nowhere = await room.send(
-      try room.upload(
+    let nowhere = await fixture.send(
+      try fixture.upload(
         to: "s3://nowhere/k", by: .s3(S3Options(endpoint: peer.url(""))), credentials: Self.keys))
     #expect(word(nowhere.error) == "refused NoSuchBucket")
     #expect(nowhere.error?.status == 404)
   }
 
-  /// nanio writes two requests for the same part into one file: let it finish with those of the killed client first.
+  /// nanio writes two requests for the same part into one file, so wait until the old client's requests have ended.
   private func settle(_ peer: PythonPeer) async throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while ContinuousClock.now < deadline {
@@ -71,12 +72,12 @@ import Testing
     }
   }
 
-  @Test("killed again and again, only parts that had not arrived are sent again")
+  @Test("an upload that is interrupted ten times sends again only parts that have not arrived")
   func kills() async throws {
     let peer = try await PythonPeer.nanio()
-    let room = try UploadRoom(size: 96 << 20 + 3)
-    // Slow enough that the last of them cannot arrive whole before it is told to end.
-    var upload = try upload(room, peer, key: "big", S3Options(partSize: 5 << 20, parallelParts: 3))
+    let fixture = try UploadFixture(size: 96 << 20 + 3)
+    // The limit is so low that even the last attempt is cancelled before it completes.
+    var upload = try upload(fixture, peer, key: "big", S3Options(partSize: 5 << 20, parallelParts: 3))
     upload.request.limitRate = 32 << 20
     let journal = UploadRecorder()
     var sent: Int64 = 0
@@ -92,15 +93,15 @@ import Testing
       try await settle(peer)
     }
     upload.request.limitRate = nil
-    let last = await room.send(upload, resumingWith: journal.last, journal: journal, interceptor: .atOnce(3))
+    let last = await fixture.send(upload, resumingWith: journal.last, journal: journal, interceptor: .atOnce(3))
     #expect(word(last.error) == "success")
     #expect(last.resumedFrom > 0)
-    #expect(try stored(peer, "big") == room.payload.sha256)
-    // Three parts at most were on their way at each kill, and 64 KiB of documents.
-    #expect(sent + last.bytesSent <= room.payload.size + 10 * 3 * 5 << 20 + 65536)
+    #expect(try stored(peer, "big") == fixture.payload.sha256)
+    // At each interruption at most three parts were being sent, and 64 KiB of documents.
+    #expect(sent + last.bytesSent <= fixture.payload.size + 10 * 3 * 5 << 20 + 65536)
     #expect(last.ledger == nil)
-    // The answer to the last request was lost: the object is found to be there, and nothing is sent.
-    let again = await room.send(upload, resumingWith: journal.last)
+    // If the response to the last request was lost, the object is found and nothing is sent.
+    let again = await fixture.send(upload, resumingWith: journal.last)
     #expect(word(again.error) == "success")
     #expect(again.bytesSent == 0)
   }
@@ -108,11 +109,11 @@ import Testing
   @Test("an abandoned upload leaves no parts")
   func abandon() async throws {
     let peer = try await PythonPeer.nanio()
-    let room = try UploadRoom(size: 32 << 20)
-    let upload = try upload(room, peer, key: "gone", S3Options(partSize: 5 << 20))
+    let fixture = try UploadFixture(size: 32 << 20)
+    let upload = try upload(fixture, peer, key: "gone", S3Options(partSize: 5 << 20))
     let reached = Gate()
-    let request = room.session.upload(upload)
-    // The server stands still meanwhile, so that it cannot have all of it before the end is told.
+    let request = fixture.session.upload(upload)
+    // The server is paused, so that it cannot have the whole file before the cancel.
     request.uploadProgress {
       guard $0.acknowledged > 0, !reached.isOpen else { return }
       peer.freeze(true)
@@ -124,24 +125,24 @@ import Testing
     let response = await request.response()
     peer.freeze(false)
     let ledger = try #require(response.ledger)
-    for _ in 0..<2 { try await room.session.abandon(upload, ledger: ledger.encoded()) }
-    let again = await room.send(upload, resumingWith: ledger)
+    for _ in 0..<2 { try await fixture.session.abandon(upload, ledger: ledger.encoded()) }
+    let again = await fixture.send(upload, resumingWith: ledger)
     #expect(again.isSuccess)
     #expect(again.resumedFrom == 0)
   }
 
-  @Test("checksums are verified by the server, and conditions are kept")
+  @Test("the server accepts the checksums, and onlyIfAbsent does not replace an object")
   func moto() async throws {
     let peer = try await PythonPeer.moto()
-    let room = try UploadRoom(size: 17 << 20)
-    let session = room.session
+    let fixture = try UploadFixture(size: 17 << 20)
+    let session = fixture.session
     let made = await session.request(try RequestURL(peer.url("/bucket")), method: .put).response()
     #expect(made.head?.status == 200)
     for key in ["small", "large"] {
-      let room = try UploadRoom(size: key == "small" ? 1000 : 17 << 20)
-      var upload = try upload(room, peer, key: key)
+      let fixture = try UploadFixture(size: key == "small" ? 1000 : 17 << 20)
+      var upload = try upload(fixture, peer, key: key)
       upload.onlyIfAbsent = true
-      let first = await room.send(upload)
+      let first = await fixture.send(upload)
       #expect(word(first.error) == "success", "\(String(describing: first.error))")
       let get = await session.request(
         try RequestURL(peer.url("/bucket/\(key)")),
@@ -149,8 +150,8 @@ import Testing
           credentials: AWSCredentials(accessKeyID: "a", secretAccessKey: "b"), region: "us-east-1")
       ).response()
       #expect(get.head?.status == 200, "\(String(decoding: get.data ?? Data(), as: UTF8.self))")
-      #expect(sha256(of: get.data ?? Data()) == room.payload.sha256)
-      let second = await room.send(upload)
+      #expect(sha256(of: get.data ?? Data()) == fixture.payload.sha256)
+      let second = await fixture.send(upload)
       #expect(second.error?.status == 412, "\(key): \(word(second.error))")
       #expect(second.error?.isTransient == false)
     }

@@ -44,7 +44,7 @@ import Testing
     return try S3Settings(options, given: given, environment: environment)
   }
 
-  @Test("the default profile, a named one, the environment, a key given: the nearest wins")
+  @Test("explicit settings override the environment, and the environment overrides the default profile")
   func order() throws {
     let plain = try settings()
     #expect((plain.credentials.accessKeyID, plain.credentials.secretAccessKey) == ("D1", "ds"))
@@ -71,9 +71,9 @@ import Testing
   }
 
   @Test(
-    "what is missing is said, and never a secret",
+    "missing credentials are a permanent error that contains no secret",
     arguments: [
-      S3Options(profile: "nobody"), S3Options(profile: "role"), S3Options(profile: "empty"),
+      S3Options(profile: "absent"), S3Options(profile: "role"), S3Options(profile: "empty"),
       S3Options(credentialCommand: []), S3Options(credentialCommand: ["/bin/false"]),
       S3Options(credentialCommand: ["/nonexistent"]),
       S3Options(credentialCommand: ["/bin/echo", "{\"SecretAccessKey\":\"secret\"}"]),
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("a command that hangs is ended")
+  @Test("a credential command that hangs is stopped")
   func hangs() {
     #expect(throws: TransferError.self) {
       try CredentialProcess.run(["/bin/sleep", "60"], timeout: .milliseconds(100))
@@ -103,7 +103,7 @@ import Testing
     #expect(CredentialProcess.words("  ") == [])
   }
 
-  @Test("without the process's surroundings, only a key that came with the request is used")
+  @Test("without an environment only the key of the request is used")
   func noEnvironment() throws {
     let key = Credentials(username: "G1", password: "gs")
     let given = try S3Settings(S3Options(), given: key, environment: nil)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("where an object is")
+  @Test("the URL of an object depends on the region, the endpoint and the addressing")
   func objects() throws {
     let keys = Credentials(username: "a", password: "b")
     func url(_ target: String, _ options: S3Options = S3Options()) throws -> String {
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("parts of whole MiB, at most 10,000")
+  @Test("the part size is a multiple of 1 MiB and gives at most 10,000 parts")
   func partSizes() {
     #expect(S3Parts.size(for: 16 << 20, wanted: nil) == 8 << 20)
     #expect(S3Parts.size(for: 16 << 20, wanted: 1) == 5 << 20)
@@ -172,7 +172,7 @@ import Testing
   }
 
   @Test(
-    "what is escaped is read as it was, whatever follows the characters",
+    "escaped text is read back unchanged, also with combining marks",
     arguments: ["<\u{301}&\u{301}", "a\r\nb", "\"\u{200D}>"])
   func escaping(_ text: String) throws {
     let read = try #require(XMLElement(Data("<a>\(XMLElement.escaped(text))</a>".utf8)))
@@ -191,7 +191,7 @@ import Testing
     #expect(XMLElement(Data(text.utf8)) == nil)
   }
 
-  @Test("no bytes whatever bring it down, and no cut document passes")
+  @Test("random XML does not crash the parser, and truncated documents are refused")
   func fuzz() {
     let good = Array(
       "<?xml version=\"1.0\"?><a x=\"1\"><b>&lt;t&#65;</b><c/><!-- c --><d:e><![CDATA[x]]></d:e></a>".utf8)

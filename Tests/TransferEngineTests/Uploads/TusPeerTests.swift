@@ -4,9 +4,9 @@ import Testing
 
 @testable import TransferEngine
 
-/// Against tuspyserver, which somebody else wrote.
+/// Uploads to tuspyserver, a server of another project.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct TusPeerTests {
-  /// The digests of what the server holds, by name; partial uploads that were put together are gone there.
+  /// The digests of the server's files. The server deletes partial uploads after it has combined them.
   private func digests(_ peer: PythonPeer) throws -> [String] {
     try peer.directory.names(in: "uploads").filter { !$0.contains(".") }
       .map { try sha256(ofFile: peer.directory.path("uploads/" + $0)) }
@@ -16,24 +16,24 @@ import Testing
   func sizes() async throws {
     let peer = try await PythonPeer.tus()
     for size in [0, 1, 5 << 20 - 1, 5 << 20 + 1, 8 << 20 - 1, 16 << 20 + 1] as [Int64] {
-      let room = try UploadRoom(size: size, seed: UInt64(size) + 1)
-      let response = await room.send(try room.upload(to: peer.url("/files/"), by: .automatic))
+      let fixture = try UploadFixture(size: size, seed: UInt64(size) + 1)
+      let response = await fixture.send(try fixture.upload(to: peer.url("/files/"), by: .automatic))
       #expect(word(response.error) == "success", "\(size)")
-      #expect(try digests(peer).contains(room.payload.sha256), "\(size)")
+      #expect(try digests(peer).contains(fixture.payload.sha256), "\(size)")
     }
   }
 
-  @Test("killed ten times, it ends well, and sends again only what was not acknowledged")
+  @Test("an upload that is interrupted ten times sends again only bytes that were not acknowledged")
   func kills() async throws {
     let peer = try await PythonPeer.tus()
-    let room = try UploadRoom(size: 64 << 20)
-    let upload = try room.upload(to: peer.url("/files/"), by: .tus(TusOptions()), limitRate: 4 << 20)
+    let fixture = try UploadFixture(size: 64 << 20)
+    let upload = try fixture.upload(to: peer.url("/files/"), by: .tus(TusOptions()), limitRate: 4 << 20)
     var fast = upload
     fast.request.limitRate = nil
     let journal = UploadRecorder()
     var sent: Int64 = 0
     for number in 0..<10 {
-      // A session of its own: nothing but the record is left of the one before.
+      // Each attempt has its own session and gets only the journal record of the previous attempt.
       let session = Session()
       let reached = Gate()
       let request = session.upload(
@@ -44,22 +44,22 @@ import Testing
       request.cancel()
       sent += await request.response().bytesSent
     }
-    let last = await room.send(fast, resumingWith: journal.last, interceptor: .soon)
+    let last = await fixture.send(fast, resumingWith: journal.last, interceptor: .soon)
     #expect(word(last.error) == "success")
-    #expect(try digests(peer) == [room.payload.sha256])
-    // What is in the sockets' buffers when the connection is cut is lost; that is some MiB on a loopback.
-    #expect(sent + last.bytesSent < room.payload.size + 10 * 8 << 20)
+    #expect(try digests(peer) == [fixture.payload.sha256])
+    // Bytes in the socket buffers are lost when the connection is closed; these are some MiB on loopback.
+    #expect(sent + last.bytesSent < fixture.payload.size + 10 * 8 << 20)
   }
 
-  @Test("parts at once are put together, also after a break")
+  @Test("parallel parts are combined, also after an interruption")
   func parallel() async throws {
     let peer = try await PythonPeer.tus()
-    let room = try UploadRoom(size: 96 << 20 + 1)
-    let upload = try room.upload(to: peer.url("/files/"), by: .tus(TusOptions(parallelParts: 3)))
+    let fixture = try UploadFixture(size: 96 << 20 + 1)
+    let upload = try fixture.upload(to: peer.url("/files/"), by: .tus(TusOptions(parallelParts: 3)))
     let journal = UploadRecorder()
     let reached = Gate()
-    let request = room.session.upload(upload, journal: journal)
-    // The server stands still meanwhile, so that it cannot have all of it before the end is told.
+    let request = fixture.session.upload(upload, journal: journal)
+    // The server is paused, so that it cannot have the whole file before the cancel.
     request.uploadProgress {
       guard $0.sent > 40 << 20, !reached.isOpen else { return }
       peer.freeze(true)
@@ -75,21 +75,21 @@ import Testing
       upload, resumingWith: journal.last?.encoded(), journal: journal, interceptor: .soon
     ).response()
     #expect(word(last.error) == "success")
-    #expect(try digests(peer).contains(room.payload.sha256))
-    #expect(last.bytesAcknowledged == room.payload.size)
-    // The record of the end is enough: the next one asks and sends nothing.
-    let again = await room.send(upload, resumingWith: journal.last)
+    #expect(try digests(peer).contains(fixture.payload.sha256))
+    #expect(last.bytesAcknowledged == fixture.payload.size)
+    // The last record is enough: the next attempt sends no file data.
+    let again = await fixture.send(upload, resumingWith: journal.last)
     #expect(again.isSuccess)
     #expect(again.bytesSent == 0)
   }
 
-  @Test("1 GiB, most of it a hole")
+  @Test("a sparse file of 1 GiB arrives")
   func sparse() async throws {
     let peer = try await PythonPeer.tus()
-    let room = try UploadRoom(size: 1 << 20)
-    #expect(truncate(room.path, 1 << 30) == 0)
-    let response = await room.send(try room.upload(to: peer.url("/files/"), by: .tus(TusOptions())))
+    let fixture = try UploadFixture(size: 1 << 20)
+    #expect(truncate(fixture.path, 1 << 30) == 0)
+    let response = await fixture.send(try fixture.upload(to: peer.url("/files/"), by: .tus(TusOptions())))
     #expect(word(response.error) == "success")
-    #expect(try digests(peer) == [sha256(ofFile: room.path)])
+    #expect(try digests(peer) == [sha256(ofFile: fixture.path)])
   }
 }

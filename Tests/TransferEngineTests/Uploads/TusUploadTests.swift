@@ -8,93 +8,95 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct TusUploadTests {
   static let size: Int64 = 6 << 20
-  static func room() throws -> UploadRoom { try UploadRoom(size: size) }
+  static func fixture() throws -> UploadFixture { try UploadFixture(size: size) }
 
-  /// Brings it to the end from a ledger, with retries.
-  private func finish(_ room: UploadRoom, _ tus: ScriptedTus, from ledger: UploadLedger?) async throws
+  /// Completes the upload from a ledger, with retries.
+  private func finish(_ fixture: UploadFixture, _ tus: ScriptedTus, from ledger: UploadLedger?) async throws
     -> FileUploadResponse
   {
-    await room.send(
-      try room.upload(to: tus.url, by: .tus(TusOptions())), resumingWith: ledger, interceptor: .atOnce(3))
+    await fixture.send(
+      try fixture.upload(to: tus.url, by: .tus(TusOptions())), resumingWith: ledger, interceptor: .atOnce(3))
   }
 
   @Test("an upload is created, recorded, and sent by one PATCH")
   func plain() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus()
     let journal = UploadRecorder()
-    let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
     #expect(word(response.error) == "success")
     #expect(response.ledger == nil)
     #expect(response.bytesAcknowledged == Self.size)
     #expect(response.bytesSent == Self.size)
     #expect(tus.requests.map(\.method) == ["OPTIONS", "POST", "PATCH"])
-    #expect(tus.bytes(of: "u0") == room.payload.data)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
     #expect(journal.steps.count == 1)
     let post = tus.requests[1]
     #expect(post.headers["Upload-Length"] == String(Self.size))
     #expect(
       post.headers["Upload-Metadata"]
         == "filename c291cmNlLmJpbg==,filetype YXBwbGljYXRpb24vb2N0ZXQtc3RyZWFt")
-    // The second upload needs no question.
-    let other = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
+    // The second upload sends no OPTIONS request.
+    let other = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
     #expect(other.isSuccess)
     #expect(tus.requests("OPTIONS").count == 1)
   }
 
   @Test("nothing is sent before the record is durable")
   func recordFirst() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus()
-    let response = await room.send(
-      try room.upload(to: tus.url, by: .tus(TusOptions())),
+    let response = await fixture.send(
+      try fixture.upload(to: tus.url, by: .tus(TusOptions())),
       journal: UploadRecorder(failing: .file(.diskFull("full"))))
     #expect(word(response.error) == "hook")
     #expect(tus.requests("PATCH").isEmpty)
   }
 
   @Test(
-    "a small file goes with the request that creates it, an empty one needs no more",
+    "a small or empty file is sent with the request that creates the upload",
     arguments: [0, 1, 100_000, 1 << 20] as [Int64])
   func small(_ size: Int64) async throws {
-    let room = try UploadRoom(size: size)
+    let fixture = try UploadFixture(size: size)
     let tus = try ScriptedTus(extensions: "creation,creation-with-upload")
     let journal = UploadRecorder()
-    let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
     #expect(word(response.error) == "success")
     #expect(tus.requests.map(\.method) == ["OPTIONS", "POST"])
-    #expect(tus.bytes(of: "u0") == room.payload.data)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
     #expect(journal.records.value.isEmpty)
   }
 
-  @Test("after a break the server is asked, and gets no byte twice", arguments: [0, 1, 2_500_000, 6 << 20] as [Int64])
+  @Test(
+    "after a broken connection the upload continues at the server's offset, and no byte is sent twice",
+    arguments: [0, 1, 2_500_000, 6 << 20] as [Int64])
   func drop(after bytes: Int64) async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       request.method == "PATCH" && number == 0 ? .take(bytes, then: [.reset]) : nil
     }
     let journal = UploadRecorder()
-    let first = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
+    let first = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
     #expect(word(first.error) == "broken")
     #expect(first.error?.isTransient == true)
-    // What a kill leaves is what was recorded.
+    // The response's ledger is equal to the recorded one, which would be left after a kill.
     #expect(first.ledger?.progress == journal.last?.progress)
-    let second = try await finish(room, tus, from: journal.last)
+    let second = try await finish(fixture, tus, from: journal.last)
     #expect(word(second.error) == "success")
     #expect(second.resumedFrom == bytes)
-    #expect(tus.bytes(of: "u0") == room.payload.data)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
     #expect(tus.bytesArrived == Self.size)
     #expect(tus.uploads == ["u0"])
     #expect(tus.requests("HEAD").count == 1)
   }
 
-  @Test("a kill between the last byte and the end costs one question")
+  @Test("after a kill between the last byte and the end, one HEAD request is enough")
   func already() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus()
     let journal = UploadRecorder()
-    _ = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
-    let again = try await finish(room, tus, from: journal.last)
+    _ = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())), journal: journal)
+    let again = try await finish(fixture, tus, from: journal.last)
     #expect(again.isSuccess)
     #expect(again.resumedFrom == Self.size)
     #expect(again.bytesSent == 0)
@@ -104,7 +106,7 @@ import Testing
 
   @Test("an upload that the server no longer knows is started again", arguments: [403, 404, 410])
   func gone(_ status: Int) async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       switch (request.method, number) {
       case ("PATCH", 0): .take(1 << 20, then: [.reset])
@@ -112,26 +114,26 @@ import Testing
       default: nil
       }
     }
-    let first = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
-    let second = try await finish(room, tus, from: first.ledger)
+    let first = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
+    let second = try await finish(fixture, tus, from: first.ledger)
     #expect(word(second.error) == "success")
     #expect(second.resumedFrom == 0)
-    #expect(tus.bytes(of: "u1") == room.payload.data)
+    #expect(tus.bytes(of: "u1") == fixture.payload.data)
   }
 
   @Test("an upload that the server forgets during a PATCH is started again")
   func goneInTheMiddle() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       request.method == "PATCH" && number == 0 ? .instead(.response(404)) : nil
     }
-    #expect(word(await room.send(try room.upload(to: tus.url, by: .tus(TusOptions()))).error) == "success")
-    #expect(tus.bytes(of: "u1") == room.payload.data)
+    #expect(word(await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions()))).error) == "success")
+    #expect(tus.bytes(of: "u1") == fixture.payload.data)
   }
 
-  @Test("a locked upload is waited for and never started again")
+  @Test("a locked upload is retried and never started again")
   func locked() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       switch (request.method, number) {
       case ("PATCH", 0): .take(1 << 20, then: [.reset])
@@ -140,21 +142,22 @@ import Testing
       default: nil
       }
     }
-    let first = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
-    let locked = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())), resumingWith: first.ledger)
+    let first = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
+    let locked = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())), resumingWith: first.ledger)
     #expect(word(locked.error) == "status 423")
     #expect(locked.error?.isTransient == true)
     #expect(locked.ledger == first.ledger)
-    let last = try await finish(room, tus, from: locked.ledger)
+    let last = try await finish(fixture, tus, from: locked.ledger)
     #expect(word(last.error) == "success")
     #expect(tus.uploads == ["u0"])
     #expect(tus.bytesArrived == Self.size)
   }
 
-  @Test("the server's offset counts, before ours and beyond it", arguments: [0, 1_000_000, 3_000_000] as [Int64])
+  @Test(
+    "the server's offset is used if it is below or above the client's", arguments: [0, 1_000_000, 3_000_000] as [Int64])
   func otherOffset(_ offset: Int64) async throws {
-    // The server claims less or more than it said at first: 409, HEAD, and on from there.
-    let room = try Self.room()
+    // The server reports a wrong offset first. After 409 a HEAD request gives the right one.
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       switch (request.method, number) {
       case ("PATCH", 0): .take(2_000_000, then: [.reset])
@@ -162,26 +165,26 @@ import Testing
       default: nil
       }
     }
-    let first = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
-    let second = try await finish(room, tus, from: first.ledger)
+    let first = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
+    let second = try await finish(fixture, tus, from: first.ledger)
     #expect(word(second.error) == "success")
-    #expect(tus.bytes(of: "u0") == room.payload.data)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
     #expect(second.bytesAcknowledged == Self.size)
   }
 
-  @Test("a server whose offset never moves is given up for now")
+  @Test("a server whose offset never moves causes a transient error")
   func stuck() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, _ in request.method == "PATCH" ? .instead(.response(409)) : nil }
-    let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
     #expect(word(response.error) == "stuck")
     #expect(response.error?.isTransient == true)
     #expect(tus.requests("PATCH").count == 3)
   }
 
-  @Test("chunks, with a checksum each where the server offers that; a damaged one is sent again")
+  @Test("chunks are sent with checksums if the server supports them, and a damaged chunk is sent again")
   func chunks() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus(extensions: "creation,checksum") { request, number in
       switch (request.method, number) {
       case ("OPTIONS", _): .fields(["Tus-Checksum-Algorithm": "md5,sha1"])
@@ -193,48 +196,49 @@ import Testing
       default: nil
       }
     }
-    let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions(chunkSize: 2 << 20))))
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions(chunkSize: 2 << 20))))
     #expect(word(response.error) == "success")
     #expect(tus.requests("PATCH").count == 4)
-    #expect(tus.bytes(of: "u0") == room.payload.data)
-    let sum = Payload(room.payload.bytes(0..<2 << 20)).sha1
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
+    let sum = Payload(fixture.payload.bytes(0..<2 << 20)).sha1
     #expect(tus.requests("PATCH")[0].headers["Upload-Checksum"] == "sha1 \(sum)")
   }
 
   @Test("a server that takes no large request gets smaller ones")
   func tooLarge() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, _ in
       guard request.method == "PATCH", Int64(request.headers["Content-Length"] ?? "0")! > 1 << 20 else { return nil }
       return .instead(.response(413, headers: ["Connection": "close"]))
     }
-    let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
     #expect(word(response.error) == "success")
-    #expect(tus.bytes(of: "u0") == room.payload.data)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
     #expect(tus.bytesArrived == Self.size)
-    let again = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions())))
+    let again = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
     #expect(again.isSuccess)
     #expect(tus.requests("PATCH").filter { Int64($0.headers["Content-Length"]!)! > 1 << 20 }.count == 3)
   }
 
-  @Test("too large for the server at all, or another version: said at once")
+  @Test("a file that is too large for the server and an unsupported tus version are errors")
   func refused() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let limited = try ScriptedTus { request, _ in request.method == "OPTIONS" ? .fields(["Tus-Max-Size": "1000"]) : nil
     }
-    #expect(word(await room.send(try room.upload(to: limited.url, by: .tus(TusOptions()))).error) == "unsupported")
+    #expect(
+      word(await fixture.send(try fixture.upload(to: limited.url, by: .tus(TusOptions()))).error) == "unsupported")
     #expect(limited.requests("POST").isEmpty)
     let other = try ScriptedTus { request, _ in
       request.method == "POST" ? .instead(.response(412, headers: ["Tus-Version": "2.0.0"])) : nil
     }
-    #expect(word(await room.send(try room.upload(to: other.url, by: .tus(TusOptions()))).error) == "unsupported")
+    #expect(word(await fixture.send(try fixture.upload(to: other.url, by: .tus(TusOptions()))).error) == "unsupported")
     let full = try ScriptedTus { request, _ in request.method == "POST" ? .instead(.response(413)) : nil }
-    #expect(word(await room.send(try room.upload(to: full.url, by: .tus(TusOptions()))).error) == "status 413")
+    #expect(word(await fixture.send(try fixture.upload(to: full.url, by: .tus(TusOptions()))).error) == "status 413")
   }
 
-  @Test("a Location at another origin gets the bytes and no secret; a relative one is resolved")
+  @Test("a Location at another origin gets the file without secrets, and a relative Location is resolved")
   func locations() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let headers: HTTPFields = [.authorization: "Bearer x", HTTPField.Name("X-Api-Key")!: "k"]
     let store = try LoopbackServer { request in
       request.method == "PATCH" ? .response(204, headers: ["Upload-Offset": String(Self.size)]) : .response(404)
@@ -242,102 +246,102 @@ import Testing
     let tus = try ScriptedTus { request, _ in
       request.method == "POST" ? .location(store.url("/elsewhere/1")) : nil
     }
-    let response = await room.send(
-      try room.upload(
+    let response = await fixture.send(
+      try fixture.upload(
         to: tus.url, by: .tus(TusOptions()), headers: headers, credentials: Credentials(username: "u", password: "p")))
     #expect(word(response.error) == "success")
     #expect(tus.requests("POST")[0].headers["Authorization"] != nil)
-    #expect(store.requests[0].bodySHA256 == room.payload.sha256)
+    #expect(store.requests[0].bodySHA256 == fixture.payload.sha256)
     for name in ["Authorization", "X-Api-Key"] { #expect(store.requests[0].headers[name] == nil) }
     for location in ["u0", "/files/u0", "//\(tus.server.authority)/files/u0"] {
       let tus = try ScriptedTus { request, _ in
         request.method == "POST"
           ? .location(location.replacingOccurrences(of: tus.server.authority, with: request.headers["Host"]!)) : nil
       }
-      let response = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions()), headers: headers))
+      let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions()), headers: headers))
       #expect(word(response.error) == "success", "\(location)")
       #expect(tus.requests("PATCH")[0].headers["X-Api-Key"] == "k")
     }
   }
 
-  @Test("abandoned, it is gone from the server; what is gone already is no error")
+  @Test("an abandoned upload is deleted on the server, and a second abandon is no error")
   func abandon() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       request.method == "PATCH" && number == 0 ? .take(1 << 20, then: [.reset]) : nil
     }
-    let upload = try room.upload(to: tus.url, by: .tus(TusOptions()))
-    let ledger = try #require(await room.send(upload).ledger)
+    let upload = try fixture.upload(to: tus.url, by: .tus(TusOptions()))
+    let ledger = try #require(await fixture.send(upload).ledger)
     #expect(tus.uploads == ["u0"])
-    try await room.session.abandon(upload, ledger: ledger.encoded())
+    try await fixture.session.abandon(upload, ledger: ledger.encoded())
     #expect(tus.uploads == [])
-    try await room.session.abandon(upload, ledger: ledger.encoded())
+    try await fixture.session.abandon(upload, ledger: ledger.encoded())
     tus.server.stop()
-    await #expect(throws: TransferError.self) { try await room.session.abandon(upload, ledger: ledger.encoded()) }
+    await #expect(throws: TransferError.self) { try await fixture.session.abandon(upload, ledger: ledger.encoded()) }
   }
 
   @Test("a source that changed between attempts: the old upload is deleted, the new version arrives completely")
   func changed() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       request.method == "PATCH" && number == 0 ? .take(1 << 20, then: [.reset]) : nil
     }
-    let upload = try room.upload(to: tus.url, by: .tus(TusOptions()))
-    let ledger = try #require(await room.send(upload).ledger)
+    let upload = try fixture.upload(to: tus.url, by: .tus(TusOptions()))
+    let ledger = try #require(await fixture.send(upload).ledger)
     let new = Payload(size: Self.size, seed: 9)
-    try room.change(to: new)
+    try fixture.change(to: new)
     var strict = upload
     strict.onChange = .fail
-    let refused = await room.send(strict, resumingWith: ledger)
+    let refused = await fixture.send(strict, resumingWith: ledger)
     #expect(word(refused.error) == "changed")
     #expect(refused.ledger == ledger)
-    let response = await room.send(upload, resumingWith: ledger)
+    let response = await fixture.send(upload, resumingWith: ledger)
     #expect(word(response.error) == "success")
     #expect(tus.uploads == ["u1"])
     #expect(tus.bytes(of: "u1") == new.data)
   }
 
-  @Test("an upload to another target is another upload")
+  @Test("a ledger of another target is not used, and its upload is deleted")
   func retargeted() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus { request, number in
       request.method == "PATCH" && number == 0 ? .take(1 << 20, then: [.reset]) : nil
     }
     let other = try ScriptedTus()
-    let ledger = await room.send(try room.upload(to: tus.url, by: .tus(TusOptions()))).ledger
-    let response = await room.send(try room.upload(to: other.url, by: .tus(TusOptions())), resumingWith: ledger)
+    let ledger = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions()))).ledger
+    let response = await fixture.send(try fixture.upload(to: other.url, by: .tus(TusOptions())), resumingWith: ledger)
     #expect(response.isSuccess)
-    #expect(other.bytes(of: "u0") == room.payload.data)
+    #expect(other.bytes(of: "u0") == fixture.payload.data)
     #expect(tus.uploads == [])
   }
 
   @Test("automatic uses tus if OPTIONS announces it, remembers that, and uses plain after any other response")
   func automatic() async throws {
-    let room = try Self.room()
+    let fixture = try Self.fixture()
     let tus = try ScriptedTus()
-    #expect(await room.send(try room.upload(to: tus.url, by: .automatic)).isSuccess)
-    #expect(tus.bytes(of: "u0") == room.payload.data)
-    var named = try room.upload(to: tus.url + "source.bin", by: .automatic)
+    #expect(await fixture.send(try fixture.upload(to: tus.url, by: .automatic)).isSuccess)
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
+    var named = try fixture.upload(to: tus.url + "source.bin", by: .automatic)
     named.collection = try RequestURL(tus.url)
-    #expect(await room.send(named).isSuccess)
+    #expect(await fixture.send(named).isSuccess)
     #expect(tus.uploads == ["u0", "u1"])
     for way in [UploadProtocol.automatic, .tus(TusOptions())] {
-      let absent = await room.send(try room.upload(to: tus.url, by: way, onlyIfAbsent: true))
+      let absent = await fixture.send(try fixture.upload(to: tus.url, by: way, onlyIfAbsent: true))
       #expect(word(absent.error) == "unsupported")
     }
     #expect(tus.uploads == ["u0", "u1"])
     for status in [200, 404, 405, 500] {
       let server = try LoopbackServer { .response($0.method == "OPTIONS" ? status : 201) }
-      let first = await room.send(try room.upload(to: server.url("/in/source.bin"), by: .automatic))
+      let first = await fixture.send(try fixture.upload(to: server.url("/in/source.bin"), by: .automatic))
       #expect(first.isSuccess)
-      #expect(server.requests.last?.bodySHA256 == room.payload.sha256)
-      #expect(await room.send(try room.upload(to: server.url("/in/source.bin"), by: .automatic)).isSuccess)
+      #expect(server.requests.last?.bodySHA256 == fixture.payload.sha256)
+      #expect(await fixture.send(try fixture.upload(to: server.url("/in/source.bin"), by: .automatic)).isSuccess)
       #expect(server.requests.filter { $0.method == "OPTIONS" }.count == (status == 500 ? 2 : 1))
     }
     let silent = try LoopbackServer { $0.method == "OPTIONS" ? [.reset] : .response(201) }
-    #expect(await room.send(try room.upload(to: silent.url("/a"), by: .automatic)).isSuccess)
+    #expect(await fixture.send(try fixture.upload(to: silent.url("/a"), by: .automatic)).isSuccess)
     let moved = try LoopbackServer { $0.method == "OPTIONS" ? .redirect(to: "/login") : .response(201) }
-    #expect(await room.send(try room.upload(to: moved.url("/a"), by: .automatic)).isSuccess)
+    #expect(await fixture.send(try fixture.upload(to: moved.url("/a"), by: .automatic)).isSuccess)
   }
 }
 

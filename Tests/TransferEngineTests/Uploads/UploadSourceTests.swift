@@ -6,27 +6,27 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
-  @Test("what is no readable regular file is refused at once, and never waited for")
+  @Test("a missing source and a source that is not a regular file are refused at once")
   func kinds() async throws {
-    let room = try UploadRoom(size: 10)
+    let fixture = try UploadFixture(size: 10)
     let server = try LoopbackServer { _ in .response(200) }
-    mkfifo(room.directory.path("fifo"), 0o600)
-    try room.directory.directory("directory")
-    symlink("/nonexistent", room.directory.path("dangling"))
+    mkfifo(fixture.directory.path("fifo"), 0o600)
+    try fixture.directory.directory("directory")
+    symlink("/nonexistent", fixture.directory.path("dangling"))
     for (name, expected) in [
       ("gone", "missing"), ("source.bin/x", "missing"), ("fifo", "not regular"), ("directory", "not regular"),
       ("dangling", "missing"), ("/dev/null", "not regular"),
     ] {
-      var upload = try room.upload(to: server.url("/a"))
-      upload.source = name.hasPrefix("/") ? name : room.directory.path(name)
-      let response = await room.send(upload, interceptor: .atOnce(3))
+      var upload = try fixture.upload(to: server.url("/a"))
+      upload.source = name.hasPrefix("/") ? name : fixture.directory.path(name)
+      let response = await fixture.send(upload, interceptor: .atOnce(3))
       #expect(word(response.error) == expected, "\(name)")
       #expect(response.error?.isTransient == false)
     }
     #expect(server.requests.isEmpty)
   }
 
-  @Test("a file may have any time", arguments: [Int.min, -1, 0, 9_223_372_037, 1 << 40, .max])
+  @Test("a source can have any modification time", arguments: [Int.min, -1, 0, 9_223_372_037, 1 << 40, .max])
   func anyTime(_ seconds: Int) {
     var status = stat()
     status.st_mtim = timespec(tv_sec: seconds, tv_nsec: 999_999_999)
@@ -64,13 +64,13 @@ import Testing
 
   @Test("a symbolic link is followed")
   func link() async throws {
-    let room = try UploadRoom(size: 1000)
+    let fixture = try UploadFixture(size: 1000)
     let server = try LoopbackServer { _ in .response(200) }
-    symlink("source.bin", room.directory.path("link"))
-    var upload = try room.upload(to: server.url("/a"))
-    upload.source = room.directory.path("link")
-    #expect(await room.send(upload).isSuccess)
-    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+    symlink("source.bin", fixture.directory.path("link"))
+    var upload = try fixture.upload(to: server.url("/a"))
+    upload.source = fixture.directory.path("link")
+    #expect(await fixture.send(upload).isSuccess)
+    #expect(server.requests[0].bodySHA256 == fixture.payload.sha256)
   }
 
   /// How a source changes while it is being sent.
@@ -78,16 +78,16 @@ import Testing
     case overwritten, truncated, grown, replaced
   }
 
-  private static func change(_ room: UploadRoom, _ change: Change) throws -> Payload {
-    let size = room.payload.size
+  private static func change(_ fixture: UploadFixture, _ change: Change) throws -> Payload {
+    let size = fixture.payload.size
     let new = Payload(size: change == .truncated ? size / 4 : change == .grown ? size * 2 : size, seed: 7)
-    try room.change(to: new, inPlace: change != .replaced)
+    try fixture.change(to: new, inPlace: change != .replaced)
     return new
   }
 
-  @Test("a source that changes while it is sent arrives completely in its new version", arguments: Change.allCases)
+  @Test("a source that changes while it is sent is sent again in its new version", arguments: Change.allCases)
   func restart(_ kind: Change) async throws {
-    let room = try UploadRoom(size: 48 << 20)
+    let fixture = try UploadFixture(size: 48 << 20)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(bodies: .byScript) { request in
       let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -95,21 +95,21 @@ import Testing
       return request.index == 0
         ? Script([go, .readBody(upTo: 1 << 20), .signal(reached), .waitFor(proceed)] + rest) : Script([go] + rest)
     }
-    let request = room.session.upload(try room.upload(to: server.url("/a"))).resume()
+    let request = fixture.session.upload(try fixture.upload(to: server.url("/a"))).resume()
     try await reached.wait()
-    let new = try Self.change(room, kind)
+    let new = try Self.change(fixture, kind)
     proceed.open()
     let response = await request.response()
     #expect(word(response.error) == "success")
-    // Neither the old version nor a mixture counts as whole, unless the old file was sent whole beside its successor.
+    // A source that changes in place is not sent completely. A replaced source can be, from the old file.
     if kind != .replaced { #expect(!server.requests[0].isBodyComplete) }
     #expect(server.requests.last?.bodySHA256 == new.sha256)
-    #expect(response.source == (try SourceIdentity(path: room.path)))
+    #expect(response.source == (try SourceIdentity(path: fixture.path)))
   }
 
   @Test("a source that changes while it is sent fails the upload if onChange is fail", arguments: Change.allCases)
   func fail(_ kind: Change) async throws {
-    let room = try UploadRoom(size: 48 << 20)
+    let fixture = try UploadFixture(size: 48 << 20)
     let (reached, proceed) = (Gate(), Gate())
     let server = try LoopbackServer(bodies: .byScript) { request in
       [
@@ -117,11 +117,11 @@ import Testing
         .waitFor(proceed), .readBody(), .status(200, headers: ["Content-Length": "0"]), .keepAlive,
       ]
     }
-    let request = room.session.upload(
-      try room.upload(to: server.url("/a"), onChange: .fail), interceptor: .atOnce(3)
+    let request = fixture.session.upload(
+      try fixture.upload(to: server.url("/a"), onChange: .fail), interceptor: .atOnce(3)
     ).resume()
     try await reached.wait()
-    _ = try Self.change(room, kind)
+    _ = try Self.change(fixture, kind)
     proceed.open()
     let response = await request.response()
     #expect(word(response.error) == "changed")
@@ -129,14 +129,14 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("a source that never rests is given up for now")
+  @Test("a source that changes during each attempt causes a transient error")
   func restless() async throws {
-    let room = try UploadRoom(size: 100_000)
+    let fixture = try UploadFixture(size: 100_000)
     let server = try LoopbackServer { request in
-      try? room.change(to: Payload(size: 100_000 + Int64(request.index), seed: UInt64(request.index) + 2))
+      try? fixture.change(to: Payload(size: 100_000 + Int64(request.index), seed: UInt64(request.index) + 2))
       return .response(200)
     }
-    let response = await room.send(try room.upload(to: server.url("/a")))
+    let response = await fixture.send(try fixture.upload(to: server.url("/a")))
     #expect(word(response.error) == "keeps changing")
     #expect(response.error?.isTransient == true)
     #expect(server.requests.count == UploadPipeline.maximumRestarts + 1)
@@ -144,19 +144,19 @@ import Testing
 
   @Test("a file that is removed while it is sent is still sent completely")
   func removed() async throws {
-    let room = try UploadRoom(size: 48 << 20)
+    let fixture = try UploadFixture(size: 48 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in
-      unlink(room.path)
+      unlink(fixture.path)
       return [
         .raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)), .readBody(),
         .status(200, headers: ["Content-Length": "0"]), .keepAlive,
       ]
     }
-    #expect(await room.send(try room.upload(to: server.url("/a"))).isSuccess)
-    #expect(server.requests[0].bodySHA256 == room.payload.sha256)
+    #expect(await fixture.send(try fixture.upload(to: server.url("/a"))).isSuccess)
+    #expect(server.requests[0].bodySHA256 == fixture.payload.sha256)
   }
 
-  @Test("a ledger is read back as it was written, and one of another version is refused")
+  @Test("a ledger survives encoding and decoding, and a ledger of another version is refused")
   func ledger() throws {
     var ledger = UploadLedger(
       source: SourceIdentity(device: 1, inode: 2, size: 3, modified: 4), target: "https://h:443/x",

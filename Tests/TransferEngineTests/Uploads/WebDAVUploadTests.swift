@@ -10,24 +10,24 @@ import Testing
     try await Nginx(.init(directives: "dav_methods PUT DELETE MKCOL MOVE;"))
   }
 
-  @Test("nginx: any size arrives under its name, collections are made, nothing stays beside it")
+  @Test("nginx: files of each size arrive, collections are created, and no temporary file is left")
   func nginx() async throws {
     let nginx = try await Self.nginx()
     for size in [0, 1, 5 << 20 + 1, 8 << 20 - 1] as [Int64] {
-      let room = try UploadRoom(size: size)
-      let response = await room.send(try room.upload(to: nginx.url("/a/b%20c/d/\(size).bin"), by: .webDAV))
+      let fixture = try UploadFixture(size: size)
+      let response = await fixture.send(try fixture.upload(to: nginx.url("/a/b%20c/d/\(size).bin"), by: .webDAV))
       #expect(word(response.error) == "success", "\(size)")
       #expect(response.ledger == nil)
-      #expect(try sha256(ofFile: nginx.root + "/a/b c/d/\(size).bin") == room.payload.sha256)
+      #expect(try sha256(ofFile: nginx.root + "/a/b c/d/\(size).bin") == fixture.payload.sha256)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root + "/a/b c/d").count == 4)
   }
 
-  @Test("what is there is replaced, or kept where that is asked for")
+  @Test("an existing file is replaced, or kept with onlyIfAbsent")
   func existing() async throws {
     let nginx = try await Self.nginx()
-    let old = try UploadRoom(size: 100, seed: 1)
-    let new = try UploadRoom(size: 200, seed: 2)
+    let old = try UploadFixture(size: 100, seed: 1)
+    let new = try UploadFixture(size: 200, seed: 2)
     #expect(await old.send(try old.upload(to: nginx.url("/x"), by: .webDAV)).isSuccess)
     let refused = await new.send(try new.upload(to: nginx.url("/x"), by: .webDAV, onlyIfAbsent: true))
     #expect(word(refused.error) == "status 412")
@@ -38,14 +38,14 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root) == ["x"])
   }
 
-  @Test("wsgidav takes it too, and a locked name is waited for")
+  @Test("wsgidav: a file arrives, and a locked file causes a transient error")
   func wsgidav() async throws {
     let peer = try await PythonPeer.webDAV()
-    let room = try UploadRoom(size: 3 << 20)
-    let upload = try room.upload(to: peer.url("/new/one/file.bin"), by: .webDAV)
-    let response = await room.send(upload)
+    let fixture = try UploadFixture(size: 3 << 20)
+    let upload = try fixture.upload(to: peer.url("/new/one/file.bin"), by: .webDAV)
+    let response = await fixture.send(upload)
     #expect(word(response.error) == "success", "\(String(describing: response.error)) \(peer.log)")
-    #expect(try sha256(ofFile: peer.directory.path("www/new/one/file.bin")) == room.payload.sha256)
+    #expect(try sha256(ofFile: peer.directory.path("www/new/one/file.bin")) == fixture.payload.sha256)
     let lock = """
       <?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>
       <D:locktype><D:write/></D:locktype></D:lockinfo>
@@ -53,67 +53,68 @@ import Testing
     var request = TransferRequest(url: upload.request.url, method: HTTPRequest.Method("LOCK")!)
     request.headers[.contentType] = "application/xml"
     request.body = .data(Data(lock.utf8))
-    let locked = await room.session.request(request).response()
+    let locked = await fixture.session.request(request).response()
     #expect(locked.head?.status == 200)
-    let waiting = await room.send(upload)
+    let waiting = await fixture.send(upload)
     #expect(word(waiting.error) == "status 423")
     #expect(waiting.error?.isTransient == true)
-    try await room.session.abandon(upload, ledger: #require(waiting.ledger).encoded())
+    try await fixture.session.abandon(upload, ledger: #require(waiting.ledger).encoded())
     #expect(try peer.directory.names(in: "www/new/one") == ["file.bin"])
   }
 
-  @Test("killed between the last byte and the new name, nothing is sent again; abandoned, nothing stays")
+  @Test("a kill before the rename causes no second upload, and abandon deletes the temporary file")
   func kill() async throws {
     let nginx = try await Self.nginx()
-    let room = try UploadRoom(size: 3 << 20)
+    let fixture = try UploadFixture(size: 3 << 20)
     let server = try LoopbackServer(bodies: .byScript) { _ in .response(500) }
     _ = server
-    let upload = try room.upload(to: nginx.url("/k.bin"), by: .webDAV)
-    let name = try TemporaryName(for: upload.request.url, source: SourceIdentity(path: room.path))
+    let upload = try fixture.upload(to: nginx.url("/k.bin"), by: .webDAV)
+    let name = try TemporaryName(for: upload.request.url, source: SourceIdentity(path: fixture.path))
     let ledger = UploadLedger(
-      source: try SourceIdentity(path: room.path), target: upload.request.url.ledgerTarget,
+      source: try SourceIdentity(path: fixture.path), target: upload.request.url.ledgerTarget,
       progress: .temporary(path: name.path))
-    try room.payload.write(to: nginx.root + name.path)
-    let response = await room.send(upload, resumingWith: ledger)
+    try fixture.payload.write(to: nginx.root + name.path)
+    let response = await fixture.send(upload, resumingWith: ledger)
     #expect(word(response.error) == "success")
     #expect(response.bytesSent == 0)
-    #expect(try sha256(ofFile: nginx.root + "/k.bin") == room.payload.sha256)
+    #expect(try sha256(ofFile: nginx.root + "/k.bin") == fixture.payload.sha256)
     try Payload(size: 10).write(to: nginx.root + name.path)
-    for _ in 0..<2 { try await room.session.abandon(upload, ledger: ledger.encoded()) }
+    for _ in 0..<2 { try await fixture.session.abandon(upload, ledger: ledger.encoded()) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: nginx.root) == ["k.bin"])
     try Payload(size: 10).write(to: nginx.root + name.path)
-    #expect(word(await room.send(upload, resumingWith: ledger).error) == "success")
-    #expect(try sha256(ofFile: nginx.root + "/k.bin") == room.payload.sha256)
+    #expect(word(await fixture.send(upload, resumingWith: ledger).error) == "success")
+    #expect(try sha256(ofFile: nginx.root + "/k.bin") == fixture.payload.sha256)
   }
 
-  @Test("a full server is retried; a server without renames is recognised, and nothing is left there")
+  @Test("a full server causes a transient error; a server without MOVE is unsupported and keeps no file")
   func faults() async throws {
-    let room = try UploadRoom(size: 1000)
+    let fixture = try UploadFixture(size: 1000)
     let full = try LoopbackServer { _ in .response(507) }
-    let refused = await room.send(try room.upload(to: full.url("/a"), by: .webDAV))
+    let refused = await fixture.send(try fixture.upload(to: full.url("/a"), by: .webDAV))
     #expect(word(refused.error) == "status 507")
     #expect(refused.error?.isTransient == true)
     let simple = try LoopbackServer { .response($0.method == "PUT" ? 201 : $0.method == "DELETE" ? 204 : 405) }
-    let response = await room.send(try room.upload(to: simple.url("/a"), by: .webDAV))
+    let response = await fixture.send(try fixture.upload(to: simple.url("/a"), by: .webDAV))
     #expect(word(response.error) == "unsupported")
     #expect(response.ledger == nil)
     #expect(simple.requests.map(\.method) == ["PUT", "MOVE", "DELETE"])
     #expect(simple.requests[0].target == simple.requests[2].target)
   }
 
-  @Test("plain PUT to nginx: every size, 1 GiB of holes among them")
+  @Test("nginx: a plain PUT works for each size, also for a sparse file of 1 GiB")
   func plain() async throws {
     let nginx = try await Nginx(.init(uploads: true))
     for size in [0, 1, 5 << 20 - 1, 16 << 20 + 1] as [Int64] {
-      let room = try UploadRoom(size: size)
-      #expect(word(await room.send(try room.upload(to: nginx.url("/in/\(size)"), by: .automatic)).error) == "success")
-      #expect(try sha256(ofFile: nginx.root + "/in/\(size)") == room.payload.sha256)
+      let fixture = try UploadFixture(size: size)
+      #expect(
+        word(await fixture.send(try fixture.upload(to: nginx.url("/in/\(size)"), by: .automatic)).error) == "success")
+      #expect(try sha256(ofFile: nginx.root + "/in/\(size)") == fixture.payload.sha256)
     }
-    let room = try UploadRoom(size: 1 << 20)
-    #expect(truncate(room.path, 1 << 30) == 0)
-    let response = await room.send(try room.upload(to: nginx.url("/in/sparse"), verifiesLength: true))
+    let fixture = try UploadFixture(size: 1 << 20)
+    #expect(truncate(fixture.path, 1 << 30) == 0)
+    let response = await fixture.send(try fixture.upload(to: nginx.url("/in/sparse"), verifiesLength: true))
     #expect(word(response.error) == "success")
-    #expect(try sha256(ofFile: nginx.root + "/in/sparse") == sha256(ofFile: room.path))
+    #expect(try sha256(ofFile: nginx.root + "/in/sparse") == sha256(ofFile: fixture.path))
   }
 
   @Test("a temporary name is hidden, beside its target, and never too long")

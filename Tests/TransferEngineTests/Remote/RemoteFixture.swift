@@ -5,10 +5,11 @@ import Testing
 
 @testable import TransferEngine
 
-extension DownloadRoom {
-  /// A room whose session trusts what a test's server shows.
-  static func ssh(_ server: SSHServer, _ change: (inout SSHConfiguration) -> Void = { _ in }) throws -> DownloadRoom {
-    try DownloadRoom(Session(configuration: .ssh(server, change)), keeping: [server])
+extension DownloadFixture {
+  /// A fixture whose session trusts the host key of a test's server.
+  static func ssh(_ server: SSHServer, _ change: (inout SSHConfiguration) -> Void = { _ in }) throws -> DownloadFixture
+  {
+    try DownloadFixture(Session(configuration: .ssh(server, change)), keeping: [server])
   }
 }
 

@@ -7,10 +7,10 @@ import Testing
 @testable import TransferEngine
 
 /// A directory and a session for one test's downloads of `file.bin`.
-final class DownloadRoom: Sendable {
+final class DownloadFixture: Sendable {
   let directory: TemporaryDirectory
   let session: Session
-  /// Servers and the like that must live as long as the room.
+  /// Servers and other objects that must exist as long as the fixture.
   private let kept: [any Sendable]
 
   init(_ session: Session = Session(), keeping kept: [any Sendable] = []) throws {
@@ -43,19 +43,19 @@ final class DownloadRoom: Sendable {
 
   func names() throws -> [String] { try directory.names() }
 
-  /// The part file's size; `nil` where there is not exactly one.
+  /// The size of the only part file; `nil` if there is none or more than one.
   var partSize: Int64? {
     guard let names = try? directory.names().filter({ $0.hasSuffix(".part") }), names.count == 1 else { return nil }
     return FileFacts(directory.path(names[0]))?.size
   }
 
-  /// The file is there, whole, under its name, and nothing else is.
+  /// Expects the complete file under its name, and no other file.
   func expectOnly(_ payload: Payload, _ location: SourceLocation = #_sourceLocation) throws {
     #expect(try names() == [Self.name], sourceLocation: location)
     #expect(try sha256(ofFile: path) == payload.sha256, sourceLocation: location)
   }
 
-  /// The bytes of the one part file are the payload's first ones.
+  /// Expects the first `count` bytes of the payload in the part file.
   func expectPart(_ data: ResumeData?, holds count: Int64, of payload: Payload) throws {
     let data = try #require(data)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: directory.path(data.partialFile.name)))
@@ -77,7 +77,7 @@ extension DownloadResponse {
   var isSuccess: Bool { error == nil }
 }
 
-/// What `lstat` says of a path; `nil` where nothing stands.
+/// The facts that `lstat` returns for a path; `nil` if the path does not exist.
 struct FileFacts {
   let size: Int64
   let mode: mode_t
@@ -94,12 +94,12 @@ struct FileFacts {
   }
 }
 
-/// Retries at once, so many times.
+/// Retries without a delay, at most `limit` times.
 extension RequestInterceptor where Self == RetryPolicy {
   static func atOnce(_ limit: Int) -> RetryPolicy { RetryPolicy(retryLimit: limit, exponentialBackoffScale: 0) }
 }
 
-/// Keeps what happened.
+/// Stores all events.
 final class EventRecorder: EventMonitor {
   let events = Watched<[RequestEvent]>([])
   let all = Watched<[(RequestID, RequestEvent)]>([])
@@ -115,8 +115,8 @@ final class EventRecorder: EventMonitor {
 }
 
 extension DownloadRequest {
-  /// Begins, and suspends itself from the loop's own thread when more bytes than these have come, so that it cannot run
-  /// away before the test comes to it. Returns then.
+  /// Starts the download and suspends it on the loop's thread as soon as it has more than `bytes`, so that it cannot
+  /// complete before the test continues. Returns after that.
   func resumed(suspendedAfter bytes: Int64) async throws {
     let isSuspended = Gate()
     downloadProgress { [weak self] progress in

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// A directory with a source and a session for one test's uploads.
-final class UploadRoom: Sendable {
+final class UploadFixture: Sendable {
   let directory: TemporaryDirectory
   let session: Session
   let payload: Payload
@@ -45,7 +45,7 @@ final class UploadRoom: Sendable {
     ).response()
   }
 
-  /// Puts other bytes under the source's name, in place or as another file.
+  /// Replaces the source's bytes, in place or with another file.
   func change(to payload: Payload, inPlace: Bool = true) throws {
     if inPlace {
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -60,7 +60,7 @@ final class UploadRoom: Sendable {
   }
 }
 
-/// Keeps every ledger that was recorded, as a database would: encoded.
+/// Stores all recorded ledgers encoded, as a database would.
 final class UploadRecorder: UploadJournal {
   let records = Watched<[Data]>([])
   let failure: TransferError?
@@ -72,7 +72,7 @@ final class UploadRecorder: UploadJournal {
     records.mutate { $0.append(ledger.encoded()) }
   }
 
-  /// What they said of the upload, without those that only tell how far it has come: these are made every two seconds.
+  /// The recorded progress values, without the regular records (every two seconds) that only update a byte count.
   var steps: [UploadLedger.Progress] {
     var steps: [UploadLedger.Progress] = []
     for case let ledger? in records.value.map({ UploadLedger($0) }) where ledger.progress != steps.last {
@@ -81,11 +81,11 @@ final class UploadRecorder: UploadJournal {
     return steps
   }
 
-  /// What a kill at this moment would leave.
+  /// The ledger that would be left after a kill at this moment.
   var last: UploadLedger? { records.value.last.flatMap { UploadLedger($0) } }
 }
 
-/// Retries until a server that works on the old connection has noticed that it ended.
+/// Retries until the server has noticed that the old connection has ended.
 extension RequestInterceptor where Self == RetryPolicy {
   static var soon: RetryPolicy {
     RetryPolicy(retryLimit: 30, exponentialBackoffScale: 0.1, maximumDelay: .milliseconds(300))
@@ -96,7 +96,7 @@ extension FileUploadResponse {
   var isSuccess: Bool { error == nil }
 }
 
-/// An error's case in a word, for tables of tests.
+/// A short word for an error's case, for test tables.
 func word(_ error: TransferError?) -> String {
   switch error {
   case nil: "success"

@@ -7,7 +7,7 @@ import Testing
 @testable import TransferEngine
 
 /// A directory and a session for one test's group of downloads.
-final class GroupRoom: Sendable {
+final class GroupFixture: Sendable {
   let directory: TemporaryDirectory
   let session: Session
 
@@ -31,7 +31,7 @@ final class GroupRoom: Sendable {
     }
   }
 
-  /// A group whose landings can be made to fail.
+  /// A group whose landings fail as `fault` decides.
   func group(
     connections: Int = 8, journal: (any DownloadGroupJournal)? = nil, fault: GroupLanding.Fault? = nil
   ) -> DownloadGroup {
@@ -46,7 +46,7 @@ final class GroupRoom: Sendable {
 }
 
 extension DownloadGroup {
-  /// All outcomes by tag, after the end of the group.
+  /// All responses by tag, after the end of the group.
   func responses() async -> [Int: FileResponse] {
     var all: [Int: FileResponse] = [:]
     for await outcomes in self {
@@ -64,7 +64,7 @@ extension [Int: FileResponse] {
   var allSucceeded: Bool { successes == count }
 }
 
-/// Keeps what it was asked, and allows what it is told to.
+/// Stores all calls, and allows the renames that `allows` allows.
 final class GroupSpy: DownloadGroupJournal {
   struct Refusal: Error {}
 
@@ -75,7 +75,7 @@ final class GroupSpy: DownloadGroupJournal {
   private let allows: @Sendable (Int) throws -> Bool
   private let gate: Gate?
 
-  /// - Parameter gate: each call of `willRename` waits for it.
+  /// - Parameter gate: Each call of `willRename` waits for it.
   init(until gate: Gate? = nil, allows: @escaping @Sendable (Int) throws -> Bool = { _ in true }) {
     self.gate = gate
     self.allows = allows
