@@ -9,7 +9,8 @@
 #   idle               an idle daemon
 #   queue              a million adds against a loop on SQLite; verbs and lists of 100,000 jobs; one call of transferctl
 #   engine, memory     the library against libcurl in C (scripts/bench-engine.sh)
-#   upload, uploads    one large PUT; many small ones, against curl and rclone (scripts/bench-uploads.sh)
+#   upload, uploads    one large PUT; many small ones, against curl (scripts/bench-uploads.sh)
+#   webdav             many small PUTs to rclone's server, against curl and rclone
 #   s3, tus            S3 against rclone and the AWS CLI; tus with a daemon that is killed at 50 %
 #
 #   BENCH_DIR=DIR      the directory for downloaded files (default: a temporary directory below TMPDIR or /tmp)
@@ -36,7 +37,7 @@ repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small tls idle queue engine memory upload uploads s3 tus)
+all=(large small tls idle queue engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} " == *" $part "* ]] || {
@@ -120,7 +121,7 @@ if wants large || wants tls || wants engine || wants upload || wants s3 || wants
   head -c 64M /dev/urandom >"$work/seed"
   for ((i = 0; i < large_mib / 64; i++)); do cat "$work/seed"; done >"$www/large.bin"
 fi
-if wants small || wants tls || wants idle || wants engine || wants uploads; then
+if wants small || wants tls || wants idle || wants engine || wants uploads || wants webdav; then
   head -c $((files * 4096)) /dev/urandom | (cd "$www/small" && split -b 4096 -d -a 6 - f)
 fi
 # The section tls uses a second port of the same server; its certificate is its own authority.
@@ -374,6 +375,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in tls queue engine memory upload uploads s3 tus; do
+for part in tls queue engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done

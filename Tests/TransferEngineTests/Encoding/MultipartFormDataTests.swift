@@ -181,7 +181,7 @@ import Testing
         return "\(error)"
       }
     }
-    #expect(await failure(["abc"], 4).contains("brought 3 bytes"))
+    #expect(await failure(["abc"], 4).contains("produced 3 bytes"))
     #expect(await failure(["abc", "de"], 4).contains("4 were announced"))
     #expect(await failure(["abc"], 3, CocoaError(.fileNoSuchFile)).contains("cannot read the stream"))
   }
