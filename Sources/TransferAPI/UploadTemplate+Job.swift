@@ -9,10 +9,10 @@ extension UploadTemplate {
     _ job: inout NewJob, for file: UploadedFile, keepsPath: Bool = false, namesCollection: Bool = true
   ) {
     let isForm = job.options.upload.uploadProtocol == .form
-    let url = url(for: file, ending: isForm ? .none : keepsPath ? .path : .name)
-    job.destination = url
+    let target = target(for: file, ending: isForm ? .none : keepsPath ? .path : .name)
+    job.destination = target.url
     let mayBeTus =
-      [.auto, .tus].contains(job.options.upload.uploadProtocol) && url.lowercased().hasPrefix("http")
-    if namesCollection, mayBeTus { job.options.upload.collection = collection(for: file) }
+      [.auto, .tus].contains(job.options.upload.uploadProtocol) && target.url.lowercased().hasPrefix("http")
+    if namesCollection, mayBeTus { job.options.upload.collection = target.collection }
   }
 }

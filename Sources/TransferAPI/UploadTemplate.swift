@@ -101,12 +101,12 @@ public struct UploadTemplate: Equatable, Sendable {
 
   /// Fills in a URL. Facts are percent-encoded. The slashes of a path are kept, except those at its beginning.
   ///
-  /// If the URL ends with a slash, or has no path (`s3://bucket`, `https://host`), the file's name is appended.
-  public func url(for file: UploadedFile, ending: Ending = .name) -> String {
-    switch ending {
-    case .none: filled(file)
-    case .name, .path: collection(for: file).map { Self.appending(ending, of: file, to: $0) } ?? filled(file)
-    }
+  /// If the URL ends with a slash, or has no path (`s3://bucket`, `https://host`), it is a collection, and the file's name is
+  /// appended.
+  public func target(for file: UploadedFile, ending: Ending = .name) -> UploadTarget {
+    guard ending != .none, let collection = collection(for: file) else { return UploadTarget(url: filled(file)) }
+    let name = ending == .path ? file.relativePath : file.name
+    return UploadTarget(collection: collection, name: Self.escaped(name[...]))
   }
 
   /// The URL to which a name is appended; `nil` if no name is appended.
@@ -114,20 +114,6 @@ public struct UploadTemplate: Equatable, Sendable {
     var url = filled(file)
     if Self.hasNoPath(url) { url.insert("/", at: Self.pathEnd(url)) }
     return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
-  }
-
-  /// The collection of another URL of the same file. `nil` unless that URL ends with the text that follows the
-  /// collection in the present URL.
-  /// - Parameters:
-  ///   - url: the other one.
-  ///   - present: what was put together from the collection and the file's name or relative path.
-  public static func collection(of url: String, as present: String, isIn collection: String) -> String? {
-    let (base, whole) = (collection[..<pathEnd(collection)], present[..<pathEnd(present)])
-    guard whole.hasPrefix(base), base.hasSuffix("/"), whole.count > base.count else { return nil }
-    let ending = whole.dropFirst(base.count)
-    let end = pathEnd(url)
-    guard url[..<end].hasSuffix("/" + ending) else { return nil }
-    return String(url[..<end].dropLast(ending.count)) + String(url[end...])
   }
 
   private func filled(_ file: UploadedFile) -> String {
@@ -154,12 +140,6 @@ public struct UploadTemplate: Equatable, Sendable {
   }
 
   private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
-
-  private static func appending(_ ending: Ending, of file: UploadedFile, to url: String) -> String {
-    let name = ending == .path ? file.relativePath : file.name
-    let end = pathEnd(url)
-    return url[..<end] + escaped(name[...]) + url[end...]
-  }
 
   /// All but unreserved characters and the slash, percent-encoded. RFC 3986 §2.3
   public static func escaped(_ text: Substring) -> String {

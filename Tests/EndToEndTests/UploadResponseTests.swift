@@ -62,9 +62,9 @@ import Testing
   }
 
   @Test(
-    "a new URL gets the upload, even with an appended name; the unfinished upload at the old one is deleted",
-    arguments: ["tus", "auto"])
-  func otherURL(_ name: String) async throws {
+    "a new collection or URL gets the upload; the unfinished upload at the old one is deleted",
+    arguments: ["tus", "auto"], ["", "a.bin"])
+  func otherURL(_ name: String, _ ending: String) async throws {
     let (old, new) = (
       try ScriptedTus { request, _ in request.method == "PATCH" ? .take(1 << 16, then: [.stall]) : nil },
       try ScriptedTus()
@@ -78,7 +78,8 @@ import Testing
     for command in [["show", id, "--format", "json"], ["export", id], ["status", id, "--format", "json"]] {
       #expect(try await !daemon.run(command).stdout.contains("s3cret"), "\(command)")
     }
-    #expect(try await daemon.ctl("set", id, "--url", new.url + "a.bin?token=other").status == 0)
+    #expect(try await daemon.ctl("set", id, "--url", new.url + ending + "?token=other").status == 0)
+    #expect(try await daemon.job(id).destination == new.url + "a.bin?token=***")
     #expect(try await daemon.finished(id).state == "completed")
     #expect(new.uploads.map { new.bytes(of: $0) } == [payload.data])
     #expect(new.requests("POST").allSatisfy { $0.target == "/files/?token=other" })

@@ -30,7 +30,14 @@ extension JobIntake {
   private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
     guard let text = change.url else { return nil }
     let isUpload = record.job.kind == .upload
-    let url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
+    var url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
+    var target: UploadTarget?
+    if isUpload {
+      let current = UploadTarget(url: record.spec.destination, collection: record.spec.options.upload.collection)
+      let moved = current.moved(to: url.string)
+      url = try JobValidation.target(moved.url)
+      target = moved
+    }
     var address = AddressChange(
       url: url.string, origin: url.origin,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
@@ -44,9 +51,7 @@ extension JobIntake {
     let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     guard ["http", "https"].contains(url.scheme) else { return address }
-    address.collection = record.spec.options.upload.collection.flatMap {
-      UploadTemplate.collection(of: url.string, as: record.spec.destination, isIn: $0)
-    }
+    address.collection = target?.collection
     return address
   }
 }

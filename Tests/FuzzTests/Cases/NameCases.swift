@@ -70,7 +70,7 @@ extension FuzzCase {
       path: "/srv/a b%/ü\n?#\r\n{name}", relativePath: "b%/ü\n?#\r\n{name}", size: 5, modifiedSeconds: -1,
       modifiedNanoseconds: 7, sha256: "00")
     for ending in [UploadTemplate.Ending.none, .name, .path] {
-      let url = template.url(for: file, ending: ending)
+      let url = template.target(for: file, ending: ending).url
       try require(text.hasControls || !url.hasControls, "a file's name brings a control character into a URL")
     }
     try require(text.hasControls || !template.expanded(for: file).hasControls, "a control character in a key")
