@@ -8,16 +8,16 @@ struct ControlClient: Sendable {
   let transport: any ControlTransport
 
   /// - Throws: the daemon's `Problem`, or `ControlError`.
-  func get<Answer: Decodable>(_ path: String, as type: Answer.Type = Answer.self) async throws -> Answer {
-    try await answer("GET", path, body: nil)
+  func get<Response: Decodable>(_ path: String, as type: Response.Type = Response.self) async throws -> Response {
+    try await response("GET", path, body: nil)
   }
 
-  func post<Answer: Decodable>(_ path: String, _ body: (any Encodable)?) async throws -> Answer {
-    try await answer("POST", path, body: try body.map { try WireCoding.encoder().encode($0) })
+  func post<Response: Decodable>(_ path: String, _ body: (any Encodable)?) async throws -> Response {
+    try await response("POST", path, body: try body.map { try WireCoding.encoder().encode($0) })
   }
 
-  func patch<Answer: Decodable>(_ path: String, _ body: any Encodable) async throws -> Answer {
-    try await answer("PATCH", path, body: try WireCoding.encoder().encode(body))
+  func patch<Response: Decodable>(_ path: String, _ body: any Encodable) async throws -> Response {
+    try await response("PATCH", path, body: try WireCoding.encoder().encode(body))
   }
 
   /// Sends a request whose response has no body.
@@ -84,15 +84,15 @@ struct ControlClient: Sendable {
     }
   }
 
-  private func answer<Answer: Decodable>(_ method: String, _ path: String, body: Data?) async throws -> Answer {
+  private func response<Response: Decodable>(_ method: String, _ path: String, body: Data?) async throws -> Response {
     try Self.decode(from: try await accepted(method, path, body: body))
   }
 
   private func accepted(_ method: String, _ path: String, body: Data?) async throws -> Data {
-    let (status, answer) = try await transport.send(
+    let (status, response) = try await transport.send(
       method, path, body: body, contentType: body == nil ? nil : "application/json")
-    guard (200..<300).contains(status) else { throw Self.refusal(status: status, body: answer) }
-    return answer
+    guard (200..<300).contains(status) else { throw Self.refusal(status: status, body: response) }
+    return response
   }
 
   /// The error of a refused request. A daemon of another release may have unknown codes; its message is still used.

@@ -56,9 +56,9 @@ import TransferAPI
         throw ControlError.unreachable("never asked")
       }
     }
-    var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection(answerTimeout: .milliseconds(200))
+    var connection = try ScriptedDaemon { _, _, _ in (200, "") }.connection(responseTimeout: .milliseconds(200))
     connection.makeTransport = { _ in Mute() }
-    #expect(try await connection.probe(connection.client("/dev/null")) == .silent)
+    #expect(try await connection.probe(connection.client("/dev/null")) == .unresponsive)
     await #expect(throws: CommandFailure.self) { try await connection.open() }
   }
 
@@ -88,7 +88,7 @@ import TransferAPI
       ("", 30), ("60", 60), ("0.5", 0.5), ("0", nil), ("-1", nil), ("nan", nil), ("1e9", nil), ("soon", nil),
     ]
       as [(String, Double?)])
-  func answerTimeout(text: String, seconds: Double?) throws {
+  func responseTimeout(text: String, seconds: Double?) throws {
     let options = try ConnectionOptions.parse([])
     let environment = ["HOME": "/home/u", "TRANSFERCTL_ANSWER_TIMEOUT": text]
     guard let seconds else {

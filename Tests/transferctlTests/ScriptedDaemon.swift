@@ -6,15 +6,15 @@ import TransferAPI
 
 /// A daemon whose responses the test provides. It records the requests.
 final class ScriptedDaemon: ControlTransport {
-  typealias Answer = (status: Int, body: String)
+  typealias Response = (status: Int, body: String)
 
-  private let answer: @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Answer
+  private let answer: @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Response
   private let log = Mutex<[String]>([])
 
   /// - Parameter answer: called with the number of earlier requests with this method and path (without its query). The
   ///   body of a stream is sent at once; the stream stays open if the body ends with `…`.
   init(
-    _ answer: @escaping @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Answer
+    _ answer: @escaping @Sendable (_ method: String, _ path: String, _ count: Int) throws -> Response
   ) {
     self.answer = answer
   }
@@ -23,7 +23,7 @@ final class ScriptedDaemon: ControlTransport {
 
   func connection(
     explicit: Bool = true, socket: String = "/dev/null", mayStart: Bool = false,
-    answerTimeout: Duration = .seconds(60)
+    responseTimeout: Duration = .seconds(60)
   ) throws -> Connection {
     var locations = try Locations(
       socket: socket, stateDirectory: "/nonexistent", environment: [:], uid: 1, home: nil,
@@ -31,7 +31,7 @@ final class ScriptedDaemon: ControlTransport {
     locations.isSocketExplicit = explicit
     return Connection(
       locations: locations, mayStart: mayStart, systemSocket: "/nonexistent/system.sock",
-      makeTransport: { _ in self }, answerTimeout: answerTimeout)
+      makeTransport: { _ in self }, responseTimeout: responseTimeout)
   }
 
   var client: ControlClient { ControlClient(socket: "/dev/null", transport: self) }
@@ -55,7 +55,7 @@ final class ScriptedDaemon: ControlTransport {
     return (status, chunks)
   }
 
-  private func next(_ method: String, _ path: String) throws -> Answer {
+  private func next(_ method: String, _ path: String) throws -> Response {
     let route = String(path.prefix { $0 != "?" })
     let count = log.withLock { log in
       defer { log.append("\(method) \(path)") }
@@ -64,18 +64,18 @@ final class ScriptedDaemon: ControlTransport {
     return try answer(method, path, count)
   }
 
-  static func stats(lastEvent: Int64) throws -> Answer {
+  static func stats(lastEvent: Int64) throws -> Response {
     let stats = Stats(
       version: "1", pid: 1, stateDirectory: "/", startedAt: Date(timeIntervalSince1970: 0),
       counts: StateCounts(), bytesPerSecond: 0, maxActive: 1, maxPerOrigin: 1, lastEvent: lastEvent)
     return (200, try json(stats))
   }
 
-  static func page(_ jobs: [Job], next: Int64? = nil) throws -> Answer {
+  static func page(_ jobs: [Job], next: Int64? = nil) throws -> Response {
     (200, try json(JobPage(jobs: jobs, next: next.map { JobID($0) })))
   }
 
-  static func problem(_ code: Problem.Code, _ detail: String) throws -> Answer {
+  static func problem(_ code: Problem.Code, _ detail: String) throws -> Response {
     (code.status, try json(Problem(code, detail)))
   }
 }

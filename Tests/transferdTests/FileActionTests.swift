@@ -10,7 +10,7 @@ import TransferEngine
 
 @Suite struct FileActionTests {
   /// An uploaded file, and a directory to move it to, optionally on another file system.
-  struct Room {
+  struct Fixture {
     let directory: TemporaryDirectory
     let sent: String
     private let other: OtherFileSystem?
@@ -54,22 +54,22 @@ import TransferEngine
 
   @Test("the uploaded version is deleted, and repeating the action succeeds")
   func delete() throws {
-    let room = try Room()
-    let performer = FileActionPerformer(action: try room.action(.delete))
+    let fixture = try Fixture()
+    let performer = FileActionPerformer(action: try fixture.action(.delete))
     #expect(isDone(performer.perform()))
-    #expect(room.outNames.isEmpty)
+    #expect(fixture.outNames.isEmpty)
     #expect(isDone(performer.perform()))
   }
 
   @Test("an interrupted delete is finished")
   func deleteAfterCrash() throws {
-    let room = try Room()
-    let performer = FileActionPerformer(action: try room.action(.delete))
-    try FileManager.default.moveItem(atPath: room.path, toPath: room.directory.path("out/.transferd-7.deleted"))
+    let fixture = try Fixture()
+    let performer = FileActionPerformer(action: try fixture.action(.delete))
+    try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.directory.path("out/.transferd-7.deleted"))
     // A new file with the old name must stay.
-    try room.directory.file("out/a.csv", text: "new")
+    try fixture.directory.file("out/a.csv", text: "new")
     #expect(isDone(performer.perform()))
-    #expect(room.outNames == ["a.csv"])
+    #expect(fixture.outNames == ["a.csv"])
   }
 
   enum Change: CaseIterable {
@@ -78,51 +78,51 @@ import TransferEngine
 
   @Test("another version is not deleted or moved", arguments: Change.allCases, [false, true])
   func changed(_ change: Change, moves: Bool) throws {
-    let room = try Room()
-    let action = try moves ? room.move : room.action(.delete)
+    let fixture = try Fixture()
+    let action = try moves ? fixture.move : fixture.action(.delete)
     switch change {
-    case .grown: try Data("content+".utf8).write(to: URL(filePath: room.path))
+    case .grown: try Data("content+".utf8).write(to: URL(filePath: fixture.path))
     case .touched:
       try FileManager.default.setAttributes(
-        [.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: room.path)
+        [.modificationDate: Date(timeIntervalSince1970: 5)], ofItemAtPath: fixture.path)
     case .replaced:
-      try FileManager.default.removeItem(atPath: room.path)
-      try room.directory.file("out/a.csv", text: "content")
+      try FileManager.default.removeItem(atPath: fixture.path)
+      try fixture.directory.file("out/a.csv", text: "content")
       let stamp = action.stamp
       try FileManager.default.setAttributes(
-        [.modificationDate: Date(timeIntervalSince1970: Double(stamp.modified) / 1e9 + 10)], ofItemAtPath: room.path)
+        [.modificationDate: Date(timeIntervalSince1970: Double(stamp.modified) / 1e9 + 10)], ofItemAtPath: fixture.path)
     case .link:
-      try FileManager.default.moveItem(atPath: room.path, toPath: room.directory.path("elsewhere"))
+      try FileManager.default.moveItem(atPath: fixture.path, toPath: fixture.directory.path("elsewhere"))
       try FileManager.default.createSymbolicLink(
-        atPath: room.path, withDestinationPath: room.directory.path("elsewhere"))
+        atPath: fixture.path, withDestinationPath: fixture.directory.path("elsewhere"))
     }
     #expect(isFailed(FileActionPerformer(action: action).perform()))
-    #expect(room.outNames == ["a.csv"])
-    #expect(room.sentNames.isEmpty)
+    #expect(fixture.outNames == ["a.csv"])
+    #expect(fixture.sentNames.isEmpty)
   }
 
   @Test("a file is moved, and repeating the action succeeds", arguments: [false, true])
   func move(acrossFileSystems: Bool) throws {
-    let room = try Room(acrossFileSystems: acrossFileSystems)
-    let performer = FileActionPerformer(action: try room.move)
+    let fixture = try Fixture(acrossFileSystems: acrossFileSystems)
+    let performer = FileActionPerformer(action: try fixture.move)
     #expect(isDone(performer.perform()))
-    #expect(room.outNames.isEmpty)
-    #expect(room.sentNames == ["a.csv"])
-    #expect(room.sentText("a.csv") == "content")
+    #expect(fixture.outNames.isEmpty)
+    #expect(fixture.sentNames == ["a.csv"])
+    #expect(fixture.sentText("a.csv") == "content")
     #expect(isDone(performer.perform()))
-    #expect(room.sentNames == ["a.csv"])
+    #expect(fixture.sentNames == ["a.csv"])
   }
 
   @Test("a move never replaces an existing file", arguments: [false, true])
   func taken(acrossFileSystems: Bool) throws {
-    let room = try Room(acrossFileSystems: acrossFileSystems)
-    try Data("old".utf8).write(to: URL(filePath: room.sent + "/a.csv"))
-    let action = try room.move
+    let fixture = try Fixture(acrossFileSystems: acrossFileSystems)
+    try Data("old".utf8).write(to: URL(filePath: fixture.sent + "/a.csv"))
+    let action = try fixture.move
     #expect(isDone(FileActionPerformer(action: action).perform()))
-    #expect(room.sentNames == ["a.csv", "a.job-7.csv"])
-    #expect(room.sentText("a.csv") == "old" && room.sentText("a.job-7.csv") == "content")
+    #expect(fixture.sentNames == ["a.csv", "a.job-7.csv"])
+    #expect(fixture.sentText("a.csv") == "old" && fixture.sentText("a.job-7.csv") == "content")
     // The second name exists too, so the file is not moved.
-    let second = try Room(acrossFileSystems: acrossFileSystems)
+    let second = try Fixture(acrossFileSystems: acrossFileSystems)
     for name in ["a.csv", "a.job-7.csv"] { try Data("old".utf8).write(to: URL(filePath: second.sent + "/" + name)) }
     #expect(isFailed(FileActionPerformer(action: try second.move).perform()))
     #expect(second.outNames == ["a.csv"])
@@ -132,12 +132,12 @@ import TransferEngine
   @Test("an interrupted move across file systems is finished, whatever its last step")
   func crossAfterCrash() throws {
     // An incomplete copy with the hidden name.
-    let first = try Room(acrossFileSystems: true)
+    let first = try Fixture(acrossFileSystems: true)
     try Data("cont".utf8).write(to: URL(filePath: first.sent + "/.transferd-7.copy"))
     #expect(isDone(FileActionPerformer(action: try first.move).perform()))
     #expect(first.sentNames == ["a.csv"] && first.sentText("a.csv") == "content")
     // A complete copy with its name, and the original still exists.
-    let second = try Room(acrossFileSystems: true)
+    let second = try Fixture(acrossFileSystems: true)
     try Data("content".utf8).write(to: URL(filePath: second.sent + "/a.csv"))
     #expect(isDone(FileActionPerformer(action: try second.move).perform()))
     #expect(second.sentNames == ["a.csv"] && second.outNames.isEmpty)
@@ -145,19 +145,19 @@ import TransferEngine
 
   @Test("a hard link in the target directory counts as the moved file")
   func hardLink() throws {
-    let room = try Room()
-    try FileManager.default.linkItem(atPath: room.path, toPath: room.sent + "/a.csv")
-    #expect(isDone(FileActionPerformer(action: try room.move).perform()))
-    #expect(room.outNames.isEmpty && room.sentNames == ["a.csv"])
+    let fixture = try Fixture()
+    try FileManager.default.linkItem(atPath: fixture.path, toPath: fixture.sent + "/a.csv")
+    #expect(isDone(FileActionPerformer(action: try fixture.move).perform()))
+    #expect(fixture.outNames.isEmpty && fixture.sentNames == ["a.csv"])
   }
 
   @Test("a missing directory or a missing file is reported")
   func missing() throws {
-    let room = try Room()
-    #expect(isFailed(FileActionPerformer(action: try room.action(.move(to: "/nonexistent"))).perform()))
-    #expect(room.outNames == ["a.csv"])
-    let action = try room.move
-    try FileManager.default.removeItem(atPath: room.path)
+    let fixture = try Fixture()
+    #expect(isFailed(FileActionPerformer(action: try fixture.action(.move(to: "/nonexistent"))).perform()))
+    #expect(fixture.outNames == ["a.csv"])
+    let action = try fixture.move
+    try FileManager.default.removeItem(atPath: fixture.path)
     #expect(isFailed(FileActionPerformer(action: action).perform()))
   }
 
@@ -174,9 +174,9 @@ import TransferEngine
 
   @Test("a round syncs each directory once and postpones actions on a full disk")
   func round() throws {
-    let room = try Room()
-    let outcomes = FileActionRound.perform([try room.move], now: Date(timeIntervalSince1970: 0))
-    #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(room.path) to \(room.sent)/a.csv")])
+    let fixture = try Fixture()
+    let outcomes = FileActionRound.perform([try fixture.move], now: Date(timeIntervalSince1970: 0))
+    #expect(outcomes == [.init(job: JobID(7), end: .done, message: "moved \(fixture.path) to \(fixture.sent)/a.csv")])
     guard case .retryLater("x: No space left on device") = FileActionPerformer.step("x", ENOSPC) else {
       Issue.record("a full disk is not waited for")
       return
@@ -185,9 +185,9 @@ import TransferEngine
 
   @Test("the rules are checked on the open source and target directories", arguments: [false, true])
   func rules(isSwapped: Bool) throws {
-    let room = try Room()
-    let (out, sent) = (room.directory.path("out"), room.sent)
-    for (action, closed) in [(try room.action(.delete), out), (try room.move, out), (try room.move, sent)] {
+    let fixture = try Fixture()
+    let (out, sent) = (fixture.directory.path("out"), fixture.sent)
+    for (action, closed) in [(try fixture.action(.delete), out), (try fixture.move, out), (try fixture.move, sent)] {
       var rules = PathRules(roots: [out, sent].filter { $0 != closed })
       if isSwapped {
         // The same file through a link: the path is allowed, but the directory behind it is forbidden.
@@ -202,7 +202,7 @@ import TransferEngine
         continue
       }
       #expect(message.contains("cannot use \(closed): it is"))
-      #expect(room.outNames == ["a.csv"] && room.sentNames.isEmpty)
+      #expect(fixture.outNames == ["a.csv"] && fixture.sentNames.isEmpty)
       if isSwapped {
         unlink(closed)
         rename(closed + ".moved", closed)
@@ -212,9 +212,9 @@ import TransferEngine
 
   @Test("a round keeps few directories open, however many there are")
   func manyDirectories() throws {
-    let room = try Room()
+    let fixture = try Fixture()
     let actions = try (0..<200).map { number in
-      let path = try room.directory.file("out/\(number)/a.csv", text: "\(number)")
+      let path = try fixture.directory.file("out/\(number)/a.csv", text: "\(number)")
       var status = stat()
       try #require(stat(path, &status) == 0)
       return PendingFileAction(
@@ -224,7 +224,7 @@ import TransferEngine
     let outcomes = FileActionRound.perform(actions, now: Date(timeIntervalSince1970: 0))
     #expect(outcomes.map(\.job) == actions.map(\.job))
     #expect(outcomes.allSatisfy { $0.end == .done })
-    #expect((0..<200).allSatisfy { room.names(room.directory.path("out/\($0)")).isEmpty })
+    #expect((0..<200).allSatisfy { fixture.names(fixture.directory.path("out/\($0)")).isEmpty })
   }
 
   @Test(
@@ -232,21 +232,21 @@ import TransferEngine
   func foreign() throws {
     let (alice, bob, daemon) = (UInt32(41_002), UInt32(41_003), UInt32(41_001))
     for isDelete in [true, false] {
-      let room = try Room()
-      chown(room.path, alice, alice)
-      let kind: SuccessAction = isDelete ? .delete : .move(to: room.sent)
-      let refused = FileActionPerformer(action: try room.action(kind, owner: bob), daemon: daemon).perform()
-      #expect(refused == .failed("kept \(room.path): it belongs to another user"))
-      #expect(room.outNames == ["a.csv"] && room.sentNames.isEmpty)
+      let fixture = try Fixture()
+      chown(fixture.path, alice, alice)
+      let kind: SuccessAction = isDelete ? .delete : .move(to: fixture.sent)
+      let refused = FileActionPerformer(action: try fixture.action(kind, owner: bob), daemon: daemon).perform()
+      #expect(refused == .failed("kept \(fixture.path): it belongs to another user"))
+      #expect(fixture.outNames == ["a.csv"] && fixture.sentNames.isEmpty)
       // Bob's hard link to Alice's file changes nothing.
-      let name = room.directory.path("out/b.csv")
-      try #require(link(room.path, name) == 0)
-      var linked = try room.action(kind, owner: bob)
+      let name = fixture.directory.path("out/b.csv")
+      try #require(link(fixture.path, name) == 0)
+      var linked = try fixture.action(kind, owner: bob)
       linked.path = name
       #expect(isFailed(FileActionPerformer(action: linked, daemon: daemon).perform()))
-      #expect(room.outNames == ["a.csv", "b.csv"] && room.sentNames.isEmpty)
-      #expect(isDone(FileActionPerformer(action: try room.action(kind, owner: alice), daemon: daemon).perform()))
-      #expect(room.outNames == ["b.csv"])
+      #expect(fixture.outNames == ["a.csv", "b.csv"] && fixture.sentNames.isEmpty)
+      #expect(isDone(FileActionPerformer(action: try fixture.action(kind, owner: alice), daemon: daemon).perform()))
+      #expect(fixture.outNames == ["b.csv"])
     }
   }
 }

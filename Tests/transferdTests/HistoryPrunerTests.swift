@@ -9,7 +9,7 @@ import TransferAPI
 
 @Suite struct HistoryPrunerTests {
   /// A store with one job that was cancelled long ago.
-  private final class Room: Sendable {
+  private final class Fixture: Sendable {
     let directory: TemporaryDirectory
     let store: Store
     let hub = EventHub()
@@ -41,9 +41,9 @@ import TransferAPI
 
   @Test("history older than the given days is deleted", arguments: [(99, true), (101, false), (0, false)])
   func days(_ days: Int, _ goes: Bool) async throws {
-    let room = try await Room()
-    await room.pruner(days: days).prune(now: Date())
-    #expect(try await room.jobsWithHistory == (goes ? [] : [1]))
+    let fixture = try await Fixture()
+    await fixture.pruner(days: days).prune(now: Date())
+    #expect(try await fixture.jobsWithHistory == (goes ? [] : [1]))
   }
 
   /// A pruner whose clock the test sets. It records how often the clock was read, which is once per event.
@@ -69,34 +69,34 @@ import TransferAPI
 
   @Test("it prunes at the start, and ignores events before the interval has passed")
   func start() async throws {
-    let room = try await Room()
-    let run = Run(pruner: room.pruner(days: 90))
+    let fixture = try await Fixture()
+    let run = Run(pruner: fixture.pruner(days: 90))
     let task = try await run.start()
     defer { task.cancel() }
-    #expect(try await room.jobsWithHistory == [])
+    #expect(try await fixture.jobsWithHistory == [])
     let reads = run.clock.value.reads
     run.clock.mutate { $0.seconds = 599 }
-    try await room.cancelled(2, at: Room.longAgo)
+    try await fixture.cancelled(2, at: Fixture.longAgo)
     try await run.clock.wait(for: "a look at the event") { $0.reads > reads ? () : nil }
-    #expect(try await room.jobsWithHistory == [2] && run.runs.value == 1)
+    #expect(try await fixture.jobsWithHistory == [2] && run.runs.value == 1)
   }
 
   @Test("after the interval it prunes at the next event, once; a reload counts")
   func interval() async throws {
-    let room = try await Room()
-    let run = Run(pruner: room.pruner(days: 90))
+    let fixture = try await Fixture()
+    let run = Run(pruner: fixture.pruner(days: 90))
     let task = try await run.start()
     defer { task.cancel() }
     run.pruner.setRetention(days: 0)
     // Time alone starts no run, so the event starts the second one: an idle daemon does not wake up.
     run.clock.mutate { $0.seconds = 600 }
-    try await room.cancelled(2, at: Room.longAgo)
+    try await fixture.cancelled(2, at: Fixture.longAgo)
     try await run.runs.wait(for: "the second run") { $0 >= 2 ? () : nil }
-    #expect(try await room.jobsWithHistory == [2] && run.runs.value == 2)
+    #expect(try await fixture.jobsWithHistory == [2] && run.runs.value == 2)
     run.pruner.setRetention(days: 1)
     run.clock.mutate { $0.seconds = 1200 }
-    try await room.cancelled(3, at: Date())
+    try await fixture.cancelled(3, at: Date())
     try await run.runs.wait(for: "the third run") { $0 >= 3 ? () : nil }
-    #expect(try await room.jobsWithHistory == [3] && run.runs.value == 3)
+    #expect(try await fixture.jobsWithHistory == [3] && run.runs.value == 3)
   }
 }

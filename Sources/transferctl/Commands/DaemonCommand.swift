@@ -50,7 +50,7 @@ struct DaemonCommand: AsyncParsableCommand {
       let deadline = ContinuousClock.now + .seconds(15)
       while ContinuousClock.now < deadline {
         // Check the process first: connecting to a server that is closing delays it.
-        if pid.map(Self.hasEnded) ?? true, try await connection.probe(client) == .nobody {
+        if pid.map(Self.hasEnded) ?? true, try await connection.probe(client) == .unused {
           return Notice.say("stopped \(name)")
         }
         try await Task.sleep(for: .milliseconds(20))

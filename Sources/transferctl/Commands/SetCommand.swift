@@ -31,13 +31,13 @@ struct SetCommand: AsyncParsableCommand {
     var changed = 0
     for id in SelectorOptions.unique(ids) {
       do {
-        let answer = try await client.change(id, change)
+        let response = try await client.change(id, change)
         changed += 1
-        if !answer.droppedHeaders.isEmpty {
-          let names = answer.droppedHeaders.joined(separator: ", ")
+        if !response.droppedHeaders.isEmpty {
+          let names = response.droppedHeaders.joined(separator: ", ")
           Notice.say("job \(id): dropped the headers \(names), which were given for another server")
         }
-        if answer.droppedCredentials {
+        if response.droppedCredentials {
           Notice.say("job \(id): dropped the user name and password, which were given for another server")
         }
       } catch let problem as Problem {

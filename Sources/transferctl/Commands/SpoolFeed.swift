@@ -50,10 +50,10 @@ struct SpoolFeed {
   private mutating func send(_ piece: Data, at offset: Int64) async throws {
     for isLast in Array(repeating: false, count: Self.attempts - 1) + [true] {  // checked: a constant of this program
       do {
-        let (status, answer) = try await client.transport.send(
+        let (status, response) = try await client.transport.send(
           "PUT", ControlClient.path(path, [("offset", String(offset))]), body: piece,
           contentType: "application/octet-stream")
-        guard (200..<300).contains(status) else { throw ControlClient.refusal(status: status, body: answer) }
+        guard (200..<300).contains(status) else { throw ControlClient.refusal(status: status, body: response) }
         return
       } catch ControlError.unreachable where !isLast {
         client = try await connection.reopen(client.socket)

@@ -72,16 +72,16 @@ struct Submission {
     var data = Data()
     let next = body.pieces()
     while let piece = try next() { data.append(piece) }
-    let (status, answer) = try await client.transport.send(
+    let (status, response) = try await client.transport.send(
       "POST", "/v1/jobs", body: data, contentType: body.contentType)
     guard (200..<300).contains(status) else {
-      let refusal = ControlClient.refusal(status: status, body: answer)
+      let refusal = ControlClient.refusal(status: status, body: response)
       guard let problem = refusal as? Problem, problem.code == .unavailable, reconnects else {
         throw refusal
       }
       throw ControlError.unreachable(problem.detail)
     }
-    try take(try ControlClient.decode(from: answer))
+    try take(try ControlClient.decode(from: response))
     try Output.standard.flush()
   }
 

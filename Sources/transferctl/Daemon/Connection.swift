@@ -11,21 +11,21 @@ struct Connection: Sendable {
   var systemSocket = Locations.systemSocket
   var makeTransport: @Sendable (String) -> any ControlTransport = { SocketTransport(socket: $0) }
   /// How long a daemon that accepted the connection may take to respond to `/healthz`: TRANSFERCTL_ANSWER_TIMEOUT.
-  var answerTimeout: Duration?
+  var responseTimeout: Duration?
 
   /// The contract allows a command 2 s, including its start, when no daemon may be started. The user's own daemon may be busy
   /// for longer, and no other daemon would do its work, so it gets 30 s.
   func patience(isOwn: Bool) -> Duration {
-    answerTimeout ?? (isOwn && mayStart && !locations.isSocketExplicit ? .seconds(30) : .milliseconds(1700))
+    responseTimeout ?? (isOwn && mayStart && !locations.isSocketExplicit ? .seconds(30) : .milliseconds(1700))
   }
 
-  /// The state of a socket.
-  enum Answer: Equatable, Sendable {
-    case alive
+  /// What a connection to the socket finds.
+  enum SocketState: Equatable, Sendable {
+    case responding
     /// The socket does not exist, or no process listens on it.
-    case nobody
+    case unused
     /// A process accepts connections but does not respond.
-    case silent
+    case unresponsive
     case forbidden
   }
 
@@ -48,16 +48,16 @@ struct Connection: Sendable {
   func find() async throws -> ControlClient? {
     let own = client(locations.socket)
     switch try await probe(own) {
-    case .alive: return own
+    case .responding: return own
     case .forbidden: throw CommandFailure(.permission, "cannot use \(locations.socket): permission denied")
-    case .silent:
+    case .unresponsive:
       throw CommandFailure(
         .unreachable, "cannot reach transferd: it accepts connections on \(locations.socket) but does not respond")
-    case .nobody: break
+    case .unused: break
     }
     guard !locations.isSocketExplicit else { return nil }
     let system = client(systemSocket)
-    return try await probe(system, isOwn: false) == .alive ? system : nil
+    return try await probe(system, isOwn: false) == .responding ? system : nil
   }
 
   /// Connects again after the connection to `socket` was lost. The daemon may be restarting. The user's daemon is started when
@@ -69,7 +69,7 @@ struct Connection: Sendable {
     var starts = 0
     while clock.now - begin < limit {
       try await Task.sleep(for: .milliseconds(250))
-      if try await probe(client) == .alive { return client }
+      if try await probe(client) == .responding { return client }
       let isOwn = socket == locations.socket && !locations.isSocketExplicit
       // Another program, such as systemd, may be about to restart it.
       guard isOwn, mayStart, clock.now - begin > .seconds(2) else { continue }
@@ -89,7 +89,7 @@ struct Connection: Sendable {
   /// Starts the user's daemon, or waits for one that another program is starting.
   func start() async throws -> ControlClient {
     let client = client(locations.socket)
-    try await DaemonLauncher(locations: locations).launch { try await probe(client) == .alive }
+    try await DaemonLauncher(locations: locations).launch { try await probe(client) == .responding }
     return client
   }
 
@@ -97,32 +97,32 @@ struct Connection: Sendable {
     ControlClient(socket: socket, transport: makeTransport(socket))
   }
 
-  func probe(_ client: ControlClient, isOwn: Bool = true) async throws -> Answer {
+  func probe(_ client: ControlClient, isOwn: Bool = true) async throws -> SocketState {
     let path = client.socket
     // sockaddr_un.sun_path, unix(7)
     guard path.utf8.count <= 107 else {
       throw CommandFailure(.usage, "the socket's path is longer than 107 bytes: \(path)")
     }
-    guard access(path, R_OK | W_OK) == 0 else { return errno == EACCES ? .forbidden : .nobody }
-    return try await withThrowingTaskGroup(of: Answer.self) { group in
+    guard access(path, R_OK | W_OK) == 0 else { return errno == EACCES ? .forbidden : .unused }
+    return try await withThrowingTaskGroup(of: SocketState.self) { group in
       group.addTask {
         do {
           let (status, _) = try await client.transport.send("GET", "/healthz", body: nil, contentType: nil)
           // The daemon checks the peer's uid, whatever the socket's mode allows.
           if status == 403 { return .forbidden }
-          return (200..<300).contains(status) ? .alive : .silent
+          return (200..<300).contains(status) ? .responding : .unresponsive
         } catch ControlError.unreachable {
-          return .nobody
+          return .unused
         } catch is ControlError {
-          return .silent
+          return .unresponsive
         }
       }
       group.addTask {
         try await Task.sleep(for: patience(isOwn: isOwn))
-        return .silent
+        return .unresponsive
       }
       defer { group.cancelAll() }
-      return try await group.next() ?? .silent
+      return try await group.next() ?? .unresponsive
     }
   }
 }

@@ -30,7 +30,7 @@ struct ConnectionOptions: ParsableArguments {
       guard let seconds = Double(text), seconds > 0, seconds <= 86400 else {
         throw CommandFailure(.usage, "TRANSFERCTL_ANSWER_TIMEOUT is not a number of seconds: \(text)")
       }
-      connection.answerTimeout = .seconds(seconds)
+      connection.responseTimeout = .seconds(seconds)
     }
     return connection
   }

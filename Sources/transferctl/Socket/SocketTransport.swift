@@ -11,11 +11,11 @@ struct SocketTransport: ControlTransport {
     _ method: String, _ path: String, body: Data?, contentType: String?
   ) async throws -> (status: Int, body: Data) {
     let (status, chunks) = try await stream(method, path, body: body, contentType: contentType, headers: [:])
-    var answer = Data()
-    for try await chunk in chunks { answer.append(chunk) }
+    var response = Data()
+    for try await chunk in chunks { response.append(chunk) }
     // Iteration ends without an error when this task is cancelled.
     guard !Task.isCancelled else { throw ControlError.unreachable("the request was cancelled") }
-    return (status, answer)
+    return (status, response)
   }
 
   func stream(

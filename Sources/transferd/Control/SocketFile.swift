@@ -23,13 +23,13 @@ enum SocketFile {
     guard status.st_mode & S_IFMT == S_IFSOCK else {
       throw Unusable(description: "cannot listen on \(path): a file that is not a socket stands there")
     }
-    guard !isAnswered(path) else {
+    guard !hasListener(path) else {
       throw Unusable(description: "cannot listen on \(path): another program answers on it")
     }
     unlink(path)
   }
 
-  private static func isAnswered(_ path: String) -> Bool {
+  private static func hasListener(_ path: String) -> Bool {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

@@ -26,8 +26,7 @@ final class RecentEvents: Sendable {
     guard let first = events.first else { return }
     state.withLock { state in
       if state.floor == nil { state.floor = first.seq - 1 }  // checked: numbers of events begin with 1
-      state.entries.append(
-        contentsOf: events.map { Entry(event: $0) })
+      state.entries.append(contentsOf: events.map { Entry(event: $0) })
       guard state.entries.count > 2 * capacity else { return }
       let count = state.entries.count - capacity  // checked: the count is above the capacity
       state.floor = state.entries[count - 1].event.seq  // checked: count is above 0

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 /// Responses that arrive before the body is sent, and streams with a slow source or a slow server.
-@Suite(.timeLimit(.minutes(5))) struct EarlyAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct EarlyResponseTests {
   private static let large = Payload(size: 8 << 20)
   private static let go = Script.Step.raw(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TransferEngine
 
-@Suite(.timeLimit(.minutes(5))) struct ErrorAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrorResponseTests {
   static let payload = Payload(size: 400_000)
   static let statuses = [300, 304, 400, 401, 403, 404, 405, 407, 410, 429, 451, 500, 501, 502, 503, 504]
 
