@@ -78,11 +78,14 @@ import Testing
     for command in [["show", id, "--format", "json"], ["export", id], ["status", id, "--format", "json"]] {
       #expect(try await !daemon.run(command).stdout.contains("s3cret"), "\(command)")
     }
-    #expect(try await daemon.ctl("set", id, "--url", new.url + ending + "?token=other").status == 0)
+    let other = (new.url + ending + "?token=other").replacing("http://", with: "http://user:secret@")
+    #expect(try await daemon.ctl("set", id, "--url", other).status == 0)
     #expect(try await daemon.job(id).destination == new.url + "a.bin?token=***")
     #expect(try await daemon.finished(id).state == "completed")
     #expect(new.uploads.map { new.bytes(of: $0) } == [payload.data])
     #expect(new.requests("POST").allSatisfy { $0.target == "/files/?token=other" })
+    let credentials = "Basic " + Data("user:secret".utf8).base64EncodedString()
+    #expect(new.requests("POST").allSatisfy { $0.headers["Authorization"] == credentials })
     try await eventually("the file to be deleted") { !FileManager.default.fileExists(atPath: path) }
     try await eventually("the upload at the old URL to be deleted") { old.uploads.isEmpty }
   }

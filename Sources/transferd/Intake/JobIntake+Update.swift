@@ -30,20 +30,19 @@ extension JobIntake {
   private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
     guard let text = change.url else { return nil }
     let isUpload = record.job.kind == .upload
-    var url = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
-    var target: UploadTarget?
+    let given = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
+    // The text of a URL has no credentials.
+    let credentials = given.credentials.map { JobSpec.Credentials(username: $0.username, password: $0.password) }
+    var (url, target) = (given, UploadTarget(url: given.string))
     if isUpload {
-      let current = UploadTarget(url: record.spec.destination, collection: record.spec.options.upload.collection)
-      let moved = current.moved(to: url.string)
-      url = try JobValidation.target(moved.url)
-      target = moved
+      let options = record.spec.options.upload
+      target = UploadTarget(url: record.spec.destination, collection: options.collection).moved(to: given.string)
+      if target.url != given.string { url = try JobValidation.target(target.url) }
     }
-    var address = AddressChange(
-      url: url.string, origin: url.origin,
-      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {
-      try PrivilegedCredentials.checkUnused(by: record.spec.options.upload, url, credentials: address.credentials)
+      try PrivilegedCredentials.checkUnused(by: record.spec.options.upload, url, credentials: credentials)
     }
     guard isUpload else { return address }
     address.origin = try JobValidation.origin(of: url, record.spec.options.upload)
@@ -51,7 +50,7 @@ extension JobIntake {
     let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     guard ["http", "https"].contains(url.scheme) else { return address }
-    address.collection = target?.collection
+    address.collection = target.collection
     return address
   }
 }
