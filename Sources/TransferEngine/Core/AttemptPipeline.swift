@@ -31,7 +31,8 @@ extension AttemptPipeline {
         return nil
       } catch {
         switch await decide(after: error, &context) {
-        case .attemptAgain: continue
+        case .attemptAgain(let madeProgress):
+          if madeProgress { retries = 0 }
         case .end(let error): return core.final(error)
         case .askRetriers(let request, let response, let error, let madeProgress):
           if madeProgress { retries = 0 }

@@ -68,14 +68,14 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
 
   func decide(after error: TransferError, _ context: inout AttemptContext) async -> AttemptDecision {
     await saveProgress(&context)
-    if error.isCancellation, !Task.isCancelled {
-      // Suspended, not cancelled: continue from the resume data after resume().
-      await core.waitWhileSuspended()
-      if !Task.isCancelled { return .attemptAgain }
-    }
     // The file must have grown: receiving the same bytes again is no progress.
     let madeProgress = context.onDisk > context.furthest.saturatingSum(DownloadReceiver.unrecordedLimit / 16)
     if madeProgress { context.furthest = context.onDisk }
+    if error.isCancellation, !Task.isCancelled {
+      // Suspended, not cancelled: continue from the resume data after resume().
+      await core.waitWhileSuspended()
+      if !Task.isCancelled { return .attemptAgain(madeProgress: madeProgress) }
+    }
     return .askRetriers(
       request: context.request ?? plan.request, response: context.head, error: error, madeProgress: madeProgress)
   }

@@ -46,9 +46,9 @@ struct UploadPipeline: AttemptPipeline, Sendable {
       // Suspended, not cancelled.
       await core.waitWhileSuspended()
       context.wire.allow()
-      if !Task.isCancelled { return .attemptAgain }
+      if !Task.isCancelled { return .attemptAgain() }
     }
-    if await startsOver(after: error, &context) { return .attemptAgain }
+    if await startsOver(after: error, &context) { return .attemptAgain() }
     // Only bytes that the server acknowledged are progress: sending the same bytes again is none.
     let acknowledged = tracker.progress.acknowledged
     let madeProgress = acknowledged > context.furthest
