@@ -40,7 +40,7 @@ ratios() {
   shift 3
   echo
   for tool in "$@"; do
-    [[ -s $dir/$tool ]] && awk -v tool="$tool" '{ print tool, $1, $2 }' "$dir/$tool"
+    if [[ -s $dir/$tool ]]; then awk -v tool="$tool" '{ print tool, $1, $2 }' "$dir/$tool"; fi
   done | awk -v title="$title" -v reference="$reference" '
     function median(list, n, i, j, t) {
       for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }

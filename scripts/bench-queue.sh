@@ -17,6 +17,7 @@ queue() {
   local state=$disk/queue took adds=${ADDS:-1000000} jobs=100000 verb raw
   mkdir -p "$state"
   cc -O2 -o "$work/rows" "$repository/bench/rows.c" -lsqlite3
+  cc -O2 -o "$work/peak" "$repository/bench/peak.c"
   echo
   echo "The queue, on $(file_system "$state"); one run each"
   queue_line "" seconds ""
@@ -26,27 +27,27 @@ queue() {
   stop_ours "$daemon" "$work"
   cp "$state/empty/transferd.db" "$state/raw.db"
   start_daemon "$state/million"
-  seconds transferctl add -i "$work/adds" -d "$state/out" --create-dirs --paused --batch adds
+  seconds transferctl add -i "$work/adds" -d "$state/out" --create-dirs --paused --batch adds || return 0
   queue_line "add of $adds URLs" "$took" "$(per_second "$adds")"
   queue_line "  the daemon's memory" "" "$(resident_mib "$daemon")"
   stop_ours "$daemon" "$work"
   raw=$took
-  seconds "$work/rows" "$state/million/transferd.db" "$state/raw.db"
+  seconds "$work/rows" "$state/million/transferd.db" "$state/raw.db" || return 0
   queue_line "  the same rows in a loop on SQLite" "$took" "add takes $(awk -v a="$raw" -v b="$took" 'BEGIN { printf "%.2f", a / b }') times as long"
-  seconds restart_daemon "$state/million"
+  seconds restart_daemon "$state/million" || return 0
   queue_line "start with $adds jobs" "$took" ""
   queue_line "  the daemon's memory" "" "$(resident_mib "$daemon")"
   stop_ours "$daemon" "$work"
 
   head -n "$jobs" "$work/adds" >"$work/some"
   start_daemon "$state/some"
-  seconds transferctl add -i "$work/some" -d "$state/out" --create-dirs --paused --batch some
+  seconds transferctl add -i "$work/some" -d "$state/out" --create-dirs --paused --batch some || return 0
   for verb in 'status --format jsonl' export 'batch show some' 'cancel --batch some' 'remove --batch some'; do
     # shellcheck disable=SC2086 # words of a command
-    seconds transferctl $verb
-    queue_line "$jobs jobs: $verb" "$took" ""
+    seconds transferctl $verb && queue_line "$jobs jobs: $verb" "$took" ""
   done
-  queue_line "one call: transferctl daemon status" "$(calls daemon status)" "$(call_memory daemon status)"
+  queue_line "one call: transferctl daemon status" "$(calls daemon status)" "$("$work/peak" transferctl daemon status)"
+  stop_ours "$daemon" "$work"
   rm -rf "$state"
 }
 
@@ -58,13 +59,4 @@ calls() {
     transferctl "$@" >/dev/null 2>&1 || true
     awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.4f\n", b - a }'
   done | sort -n | sed -n 51p
-}
-
-# The most memory that a call has used.
-call_memory() {
-  python3 - "$@" <<'PYTHON'
-import resource, subprocess, sys
-subprocess.run(["sh", "-c", 'exec transferctl "$@" >/dev/null', "sh", *sys.argv[1:]])
-print("%.1f MiB" % (resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024))
-PYTHON
 }

@@ -41,7 +41,7 @@ webdav() {
   rclone --config /dev/null -q serve webdav --addr "127.0.0.1:$port" --vfs-cache-mode off --dir-cache-time 1s "$puts/many" \
     </dev/null >/dev/null 2>&1 &
   pid=$!
-  wait_for_port "$port" "$pid"
+  wait_for_port "$port" "$pid" || { say "skipped: webdav, rclone does not start"; return; }
   uploads_to 'rclone serve webdav' "http://127.0.0.1:$port/" "$puts/many" curl transferd rclone
   stop_ours "$pid" "serve webdav"
 }

@@ -204,7 +204,7 @@ ready() {
 table() {
   echo
   for tool in $tools; do
-    [[ -s $1/$tool ]] && awk -v tool="$tool" '{ print tool, $1, $2 }' "$1/$tool"
+    if [[ -s $1/$tool ]]; then awk -v tool="$tool" '{ print tool, $1, $2 }' "$1/$tool"; fi
   done | awk -v title="$2" '
     function median(list, n, i, j, t) {
       for (i = 2; i <= n; i++) for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
@@ -254,7 +254,7 @@ large() { # DIR
   mkdir -p "$results" "$results-warm"
   tools="transferd curl ${peers[*]:1}"
   [[ $ca ]] || tools+=" bare"
-  [[ $(file_system "$place") == tmpfs ]] || tools=${tools/curl/curl curl+fsync}
+  [[ $ca || $(file_system "$place") == tmpfs ]] || tools=${tools/curl/curl curl+fsync}
   start_daemon "$place/state" ${ca:+--config "$work/tls.yaml"}
   for tool in $tools; do # not measured: fills caches, and shows which tools deliver the right bytes
     if ! large_turn "$tool" "$place/out" "$results-warm" || ! cmp -s "$place/out/large.bin" "$www/large.bin"; then
