@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("soak", .timeLimit(.minutes(5))) struct SoakTests {
+@Suite("soak", .timeLimit(.minutes(10))) struct SoakTests {
   @Test("fifty downloads with twenty kills give fifty right files")
   func soak() async throws {
     let seed = UInt64.random(in: 0 ... .max)
