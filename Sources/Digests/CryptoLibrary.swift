@@ -16,6 +16,7 @@ public enum CryptoLibrary {
   /// `nonisolated(unsafe)`: OpenSSL lets threads share a context; Swift cannot know that of a pointer.
   nonisolated(unsafe) static let context: OpaquePointer = {
     guard let context = crypto_context_new() else {
+      // A caller that can do without digests has asked for `problem` before.
       fatalError("cannot set up libcrypto: \(problem ?? "out of memory")")
     }
     return context

@@ -106,7 +106,7 @@ import Testing
     #expect(try await daemon.ctl("set", "99", "--priority", "1").status == 4)
     for arguments in [
       [other], [], [other, "--url", "gopher://x/"], [other, id, "--url", fresh.url("/z")],
-      [other, "--priority", "9999"],
+      [other, "--priority", "9999"], [other, "--url", fresh.url("/" + String(repeating: "x", count: 40_000))],
     ] {
       #expect(try await daemon.run(["set"] + arguments).status == 64, "\(arguments)")
     }

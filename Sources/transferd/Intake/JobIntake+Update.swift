@@ -29,6 +29,7 @@ extension JobIntake {
   /// - Throws: `Problem` for a URL that the job's owner may not use.
   private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
     guard let text = change.url else { return nil }
+    try JobValidation.checkLength(of: text)
     let isUpload = record.job.kind == .upload
     let given = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
     // The text of a URL has no credentials.
@@ -37,6 +38,7 @@ extension JobIntake {
     if isUpload {
       let options = record.spec.options.upload
       target = UploadTarget(url: record.spec.destination, collection: options.collection).moved(to: given.string)
+      try JobValidation.checkLength(of: target.url)
       if target.url != given.string { url = try JobValidation.target(target.url) }
     }
     var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)

@@ -12,7 +12,7 @@ extension JobValidation {
       throw Problem(.invalid, "\(name) is for downloads")
     }
     guard let target = job.destination else { throw Problem(.invalid, "missing field \"destination\": the URL") }
-    guard target.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
+    try Self.checkLength(of: target)
     let url = try Self.target(target)
     var spec = JobSpec(
       owner: caller.uid, uploading: try Self.source(job), to: url.string,

@@ -32,7 +32,7 @@ struct JobValidation {
   }
 
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
-    guard job.source.utf8.count <= Self.maximumURLBytes else { throw Problem(.invalid, "the URL is too long") }
+    try Self.checkLength(of: job.source)
     let url = try Self.downloadURL(job.source)
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
@@ -80,6 +80,12 @@ struct JobValidation {
     // The engine supports `file:`, but a user who may add jobs may not have access to the files that the daemon can use.
     guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
     return url
+  }
+
+  static func checkLength(of url: String) throws(Problem) {
+    guard url.utf8.count <= maximumURLBytes else {
+      throw Problem(.invalid, "the URL is too long; at most \(maximumURLBytes) bytes are allowed")
+    }
   }
 
   static func downloadURL(_ text: String) throws(Problem) -> RequestURL {
