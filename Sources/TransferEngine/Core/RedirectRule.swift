@@ -56,6 +56,7 @@ enum RedirectRule {
       next.headers = HTTPFields(next.headers.filter { harmless.contains($0.name) || aboutBody.contains($0.name) })
       next.credentials = nil
       next.credential = nil
+      next.connection.clientIdentity = nil
       next.hasLeftOrigin = true
     }
     // Userinfo in a Location comes from the server, not from the user: RequestURL removes it, and it is not used.

@@ -78,6 +78,9 @@ extension Session {
     if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
       wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
     }
+    wire.ipVersion = request.connection.ipVersion
+    wire.maximumHTTPVersion = request.connection.maximumHTTPVersion
+    wire.hostAddress = request.connection.hostAddresses.first { $0.applies(to: request.url) }
     applyTrust(to: &wire, request)
     applyProxy(to: &wire, request)
     return wire

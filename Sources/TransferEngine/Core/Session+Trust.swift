@@ -7,7 +7,9 @@ extension Session {
   private static let tlsSchemes: Set<String> = ["https", "ftps", "ftpes"]
 
   func applyProxy(to wire: inout WireRequest, _ request: TransferRequest) {
-    guard configuration.unixSocketPath == nil, let proxy = configuration.proxy?.server(for: request.url) else { return }
+    guard configuration.unixSocketPath == nil,
+      let proxy = (request.connection.proxy ?? configuration.proxy)?.server(for: request.url)
+    else { return }
     wire.proxy = proxy
     guard proxy.kind == .https, let serverTrustManager else { return }
     wire.proxyTrust = Self.policy(serverTrustManager, proxy.host)
@@ -26,15 +28,20 @@ extension Session {
   func applyTrust(to wire: inout WireRequest, _ request: TransferRequest) {
     wire.minimumTLSVersion = configuration.minimumTLSVersion
     guard Self.tlsSchemes.contains(request.url.scheme) else { return }
-    wire.clientIdentity = configuration.clientIdentities[request.url]
+    wire.clientIdentity = request.connection.clientIdentity ?? configuration.clientIdentities[request.url]
+    if let trust = request.connection.trust {
+      wire.trust = .success(trust)
+      return
+    }
     guard let serverTrustManager else { return }
     wire.trust = Self.policy(serverTrustManager, request.url.host)
   }
 
   /// Warns once for each host whose identity is not verified.
   func reportSkippedTrust(_ request: TransferRequest, _ id: RequestID) {
-    guard let serverTrustManager, Self.tlsSchemes.contains(request.url.scheme),
-      let policy = try? serverTrustManager.policy(forHost: request.url.host), policy.provesNothing,
+    guard Self.tlsSchemes.contains(request.url.scheme),
+      let policy = request.connection.trust ?? (try? serverTrustManager?.policy(forHost: request.url.host)),
+      policy.provesNothing,
       hostsReported.withLock({ $0.insert(request.url.host).inserted })
     else { return }
     Logger(label: "TransferEngine").warning(

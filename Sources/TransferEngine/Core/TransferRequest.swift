@@ -32,6 +32,8 @@ public struct TransferRequest: Sendable {
   /// Allows credentials that belong to this process: SSH keys and the agent, and for S3 the environment and `~/.aws`.
   /// Turn it off for a request on behalf of another user: then only the request's own credentials are used.
   public var usesAmbientCredentials = true
+  /// Proxy, addresses, versions, certificates and cookies, where they differ from the session's.
+  public var connection = ConnectionSettings()
   /// For `ftp:` URLs; `nil`: the session's.
   public var ftpSecurity: FTPSecurity?
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.

@@ -27,7 +27,10 @@ extension Transfer {
   }
 
   /// The proxy reads the request itself instead of tunnelling bytes.
-  var isForwarded: Bool { request.proxy?.kind.isHTTP == true && request.url.hasPrefix("http://") }
+  var isForwarded: Bool {
+    // A proxy that forwards a request resolves the host's name itself.
+    request.proxy?.kind.isHTTP == true && request.url.hasPrefix("http://") && request.hostAddress == nil
+  }
 
   var awaitsProxyChallenge: Bool {
     guard let proxy = request.proxy, isForwarded, proxy.credentials != nil else { return false }

@@ -79,6 +79,7 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+    configureConnection()
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)

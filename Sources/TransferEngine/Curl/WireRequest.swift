@@ -29,6 +29,12 @@ struct WireRequest: Sendable {
   /// Bytes per second, the average of this transfer; `nil` means no limit.
   var limitRate: Int64?
   var unixSocketPath: String?
+  /// `nil`: IPv4 and IPv6.
+  var ipVersion: IPVersion?
+  /// `nil`: what server and libcurl agree on.
+  var maximumHTTPVersion: HTTPVersion?
+  /// Where to connect instead of the host's addresses.
+  var hostAddress: HostAddress?
   /// The addresses to which it may connect.
   var addresses = AddressRule.any
   /// `nil`: no proxy, whatever the environment says.

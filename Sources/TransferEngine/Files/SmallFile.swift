@@ -1,11 +1,15 @@
-import FoundationEssentials
+public import FoundationEssentials
 import Glibc
 
 /// Reads a small file, such as a configuration file, at once.
-enum SmallFile {
-  /// - Throws: `.file` if the path is not a readable regular file, or has more than `limit` bytes.
-  static func read(_ path: String, atMost limit: Int) throws(TransferError) -> Data {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+public enum SmallFile {
+  /// Blocks.
+  /// - Parameter rules: where the file may be.
+  /// - Throws: `.file` if the path is not a readable regular file, has more than `limit` bytes, or the rules refuse it.
+  public static func read(
+    _ path: String, atMost limit: Int, rules: PathRules = .none
+  ) throws(TransferError) -> Data {
+    let descriptor = try rules.openFile(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
     guard descriptor >= 0 else { throw .file(.system("cannot read \(path)", errno: errno)) }
     defer { close(descriptor) }
     var status = stat()

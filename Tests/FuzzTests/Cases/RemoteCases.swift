@@ -4,7 +4,7 @@ import WireValues
 @testable import TransferEngine
 
 extension FuzzCase {
-  static let remote = [knownHosts, netrc, profiles, noProxy, netlink]
+  static let remote = [knownHosts, netrc, profiles, noProxy, hostAddress, cookies, netlink]
 
   /// A known-hosts file and the lookup of a host that is in some corpus files.
   private static let knownHosts = FuzzCase("known-hosts", maximumLength: 2048) { bytes in
@@ -69,6 +69,24 @@ extension FuzzCase {
     _ = list.contains(host: host, port: 443)
     try require(!NoProxyList(parsing: "").contains(host: host, port: 443), "an empty list matches")
     try require(NoProxyList(parsing: "*").contains(host: host, port: 443), "* does not match")
+  }
+
+  /// What was read is written in the same way, and read again.
+  private static let hostAddress = FuzzCase("host-address", maximumLength: 300) { bytes in
+    guard let entry = try? HostAddress(Input(bytes).text) else { return }
+    let again = try? HostAddress(entry.description)
+    try require(again == entry, "\(entry) is read as \(again.map(String.init(describing:)) ?? "nothing")")
+  }
+
+  /// Line 1: a URL. The rest is a cookie file.
+  private static let cookies = FuzzCase("cookies", maximumLength: 2048) { bytes in
+    var input = Input(bytes)
+    let url = try? RequestURL(input.line())
+    guard let cookies = try? Cookie.cookies(inNetscape: input.text), let url else { return }
+    guard let field = Cookie.field(cookies, for: url, now: Date(timeIntervalSince1970: 1)) else { return }
+    try require(field.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a control character in the field Cookie")
+    try require(field.utf8.count <= Cookie.maximumFieldBytes, "a field of \(field.utf8.count) bytes")
+    try require(field.split(separator: ";").count <= Cookie.maximumCount, "too many cookies")
   }
 
   private static let netlink = FuzzCase("netlink", maximumLength: 1024) { bytes in

@@ -22,6 +22,9 @@ public struct NoProxyList: Hashable, Sendable, ExpressibleByArrayLiteral {
     var port: Int?
   }
 
+  /// Whether an entry can be read.
+  public static func isValid(entry: String) -> Bool { rule(entry) != nil }
+
   /// Unreadable entries match nothing.
   public init(_ entries: [String]) { rules = entries.compactMap(Self.rule) }
 
@@ -68,7 +71,18 @@ public struct NoProxyList: Hashable, Sendable, ExpressibleByArrayLiteral {
     let name = normalized(String(text))
     if let exact = address(name) { return Rule(pattern: .network(exact, bits: exact.count * 8), port: port) }
     let suffix = name.hasPrefix("*.") ? name.dropFirst(2) : name.hasPrefix(".") ? name.dropFirst() : name[...]
-    return suffix.isEmpty ? nil : Rule(pattern: .name(String(suffix)), port: port)
+    return isName(suffix) ? Rule(pattern: .name(String(suffix)), port: port) : nil
+  }
+
+  /// Letters, digits, `-`, `_` and dots; and whatever is not ASCII.
+  private static func isName(_ text: Substring) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: true
+        default: "-_.".utf8.contains(byte)
+        }
+      }
   }
 
   /// In lower case, without brackets, zone and trailing dot.

@@ -42,6 +42,9 @@ public struct ProxyConfiguration: Hashable, Sendable {
       noProxy: NoProxyList(parsing: variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""))
   }
 
+  /// A direct connection for all URLs.
+  public static let direct = ProxyConfiguration()
+
   /// The proxy for a URL; `nil` for none.
   public func server(for url: RequestURL) -> ProxyServer? {
     let server: ProxyServer? =

@@ -40,6 +40,41 @@ public struct ClientIdentity: Hashable, Sendable {
   }
 }
 
+extension ClientIdentity {
+  /// Why the texts of two files are not a certificate and its key.
+  public enum InvalidPEM: Error, Equatable, CustomStringConvertible {
+    /// The first text has no certificate.
+    case noCertificate
+    /// Neither text has a private key.
+    case noKey
+    /// The key has a passphrase, which nobody can type.
+    case encryptedKey
+
+    public var description: String {
+      switch self {
+      case .noCertificate: "it holds no PEM certificate"
+      case .noKey: "it holds no PEM private key"
+      case .encryptedKey: "its private key has a passphrase; write one without: openssl pkey -in FILE -out NEW"
+      }
+    }
+  }
+
+  /// A certificate with its chain, and its private key without a passphrase; both PEM. Whether they belong together is found
+  /// when they are used.
+  /// - Parameter key: `nil`: the key is in the certificate's text.
+  /// - Throws: `InvalidPEM`.
+  public init(certificatePEM: Data, keyPEM: Data?) throws(InvalidPEM) {
+    func labels(_ data: Data) -> [String] { PEM.blocks(in: String(decoding: data, as: UTF8.self)).map(\.label) }
+    guard labels(certificatePEM).contains(where: { $0.hasSuffix("CERTIFICATE") }) else { throw .noCertificate }
+    let key = keyPEM ?? certificatePEM
+    let keys = labels(key).filter { $0.hasSuffix("PRIVATE KEY") }
+    guard !keys.isEmpty else { throw .noKey }
+    let isEncrypted = String(decoding: key, as: UTF8.self).contains("Proc-Type: 4,ENCRYPTED")
+    guard !isEncrypted, !keys.contains("ENCRYPTED PRIVATE KEY") else { throw .encryptedKey }
+    self.init(source: .pem(certificate: certificatePEM, key: key), passphrase: nil)
+  }
+}
+
 extension ClientIdentity: CustomStringConvertible {
   /// Without the key and its passphrase.
   public var description: String {

@@ -1,0 +1,14 @@
+import CCurl
+
+/// Addresses and versions of the connection. All of these are part of libcurl's key for reusable connections.
+extension Transfer {
+  func configureConnection() {
+    switch request.ipVersion {
+    case .v4?: handle.set(CURLOPT_IPRESOLVE, TRANSFER_IPRESOLVE_V4)
+    case .v6?: handle.set(CURLOPT_IPRESOLVE, TRANSFER_IPRESOLVE_V6)
+    case nil: break
+    }
+    if let address = request.hostAddress { handle.set(CURLOPT_CONNECT_TO, list: [address.connectTo]) }
+    if request.maximumHTTPVersion == .http1_1 { handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1) }
+  }
+}
