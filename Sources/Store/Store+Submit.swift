@@ -112,7 +112,8 @@ private struct Insertion {
     if let bytes = row.secrets { secrets.keep(bytes) }
     let id = JobID(transaction.db.lastInsertedRowID)
     transaction.sums.replace(nil, by: .init(state: state), owner: spec.owner, batch: spec.batch)
-    try transaction.note(.added, job: id, of: spec.owner, at: now, to: state)
+    let reason = spec.options.network.insecure ? "insecure: the server's certificate is not checked" : nil
+    try transaction.note(.added, job: id, of: spec.owner, at: now, to: state, reason: reason)
     return Submission(id: id, existing: false, state: state, blockedBy: blocker?.id, blockerOwner: blocker?.owner)
   }
 

@@ -22,6 +22,8 @@ public struct JobOptions: Equatable, Sendable {
   public var userAgent: String?
   /// An http or https URL that is sent as `Referer`, without user name and fragment (RFC 9110 §10.1.3).
   public var referer: String?
+  /// Proxies, certificates, cookies, addresses.
+  public var network = Network()
   /// Options that only downloads have.
   public var download = Download()
   /// Options that only uploads have.
@@ -43,6 +45,7 @@ public struct JobOptions: Equatable, Sendable {
     try visitor.seconds("stallTimeout", &stallTimeout)
     try visitor.option("userAgent", &userAgent, default: nil)
     try visitor.url("referer", &referer)
+    try network.visit(&visitor)
   }
 
   /// Checks each option by itself, and options that exclude each other.
@@ -55,6 +58,8 @@ public struct JobOptions: Equatable, Sendable {
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
     try checkHeaders()
+    try network.check(scheme: scheme)
+    if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }
     if let userAgent { try check(userAgent, sentAs: "User-Agent", scheme: scheme) }
     if let referer {
       try check(referer, sentAs: "Referer", scheme: scheme)
@@ -85,10 +90,15 @@ public struct JobOptions: Equatable, Sendable {
   private func check(_ value: String, sentAs field: String, scheme: String?) throws(WireError) {
     guard !value.isEmpty else { throw WireError("the \(field) is empty") }
     try HeaderRules.check(value: value, of: field)
-    guard !(Array(headers.keys) + Array(secretHeaders.keys)).contains(where: { $0.lowercased() == field.lowercased() })
-    else { throw WireError("the header \(field) is given twice: as an option of its own and among the headers") }
+    try checkIsOnlyOption(sentAs: field)
     if let scheme, !["http", "https", "s3"].contains(scheme) {
       throw WireError("the \(field) is for http, https and s3: \(scheme) has no header fields")
     }
+  }
+
+  /// An option that is sent as a header field must not be among the header fields, too.
+  private func checkIsOnlyOption(sentAs field: String) throws(WireError) {
+    guard !(Array(headers.keys) + Array(secretHeaders.keys)).contains(where: { $0.lowercased() == field.lowercased() })
+    else { throw WireError("the header \(field) is given twice: as an option of its own and among the headers") }
   }
 }

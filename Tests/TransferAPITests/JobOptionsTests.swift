@@ -21,6 +21,7 @@ import Testing
     options.headers = ["Authorization": "Bearer s3cret", "X-Trace": "1"]
     options.upload.collection = "https://h/in/?token=s3cret&a=1"
     options.upload.endpoint = "https://me:s3cret@s3.test/?sig=s3cret"
+    options.network.proxy = "socks5h://me:s3cret@proxy.test:1080"
     options.upload.form = [
       FormField(name: "file", value: .file), FormField(name: "api_token", value: .text("s3cret")),
       FormField(name: "title", value: .text("plain")),
@@ -34,6 +35,7 @@ import Testing
     #expect(options.headers == ["X-Trace": "1"])
     #expect(options.upload.collection == "https://h/in/?token=***&a=1")
     #expect(options.upload.endpoint == "https://s3.test/?sig=***")
+    #expect(options.network.proxy == "socks5h://proxy.test:1080")
     #expect(options.upload.form.map(\.description) == ["file=@", "api_token=***", "title=plain"])
     #expect(!String(decoding: try WireCoding.encoder().encode(options), as: UTF8.self).contains("s3cret"))
   }
@@ -60,9 +62,11 @@ import Testing
   func names() {
     #expect(
       JobOptions.names.sorted() == [
-        "checksum", "collection", "connectTimeout", "createDirectories", "credentials", "endpoint", "form", "headers",
-        "ifAbsent", "limitRate", "maxAttempts", "method", "nameFromResponse", "onChange", "onSuccess", "profile",
-        "protocol", "referer", "region", "replace", "secretHeaders", "stallTimeout", "userAgent", "verify",
+        "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
+        "credentials", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "insecure", "ipVersion", "limitRate",
+        "maxAttempts", "method", "nameFromResponse", "onChange", "onSuccess", "profile", "protocol", "proxy",
+        "proxyCredentials", "referer", "region", "replace", "resolve", "retryStatus", "secretHeaders", "stallTimeout",
+        "userAgent", "verify",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 11)
   }
@@ -98,7 +102,7 @@ import Testing
     #expect(
       json.contains(
         #""options":{"createDirectories":false,"follows":6,"hasCredentials":false,"headerReferences":{"X-Key":"env:KEY"},"#
-          + #""headers":{},"limitRate":5,"nameFromResponse":false,"replace":false,"secretHeaders":["Authorization"],"#
+          + #""headers":{},"insecure":false,"limitRate":5,"nameFromResponse":false,"replace":false,"secretHeaders":["Authorization"],"#
           + #""upload":{"method":"POST"}}"#),
       "\(json)")
     var again = try WireCoding.decoder().decode(JobDetail.self, from: Data(json.utf8))

@@ -19,9 +19,10 @@ import TransferAPI
   }
 
   private func verdict(
-    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0, after: Int64 = 0
+    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0, after: Int64 = 0,
+    of change: (inout JobSpec) -> Void = { _ in }
   ) async throws -> AttemptVerdict {
-    var (store, record, directory) = try await record()
+    var (store, record, directory) = try await record(change)
     record.job.attempt = attempt
     record.job.bytesDone = bytesBefore
     var response = FileResponse(failing: error)
@@ -48,6 +49,18 @@ import TransferAPI
     let last = try await verdict(error, attempt: 3)
     #expect(last.settlement.event == .fail)
     #expect(last.settlement.failure?.code == .connect)
+  }
+
+  @Test("a status of --retry-status is retried as well, up to the limit")
+  func retryStatus() async throws {
+    let error = TransferError.response(.unacceptableStatus(404, retryAfter: nil))
+    func verdict(_ attempt: Int) async throws -> Settlement {
+      try await self.verdict(error, attempt: attempt) { $0.options.network.retryStatus = [423, 404] }.settlement
+    }
+    let first = try await verdict(1)
+    #expect(first.event == .postpone && first.failure?.transient == true && first.failure?.code == .http(404))
+    #expect(try await verdict(3).event == .fail)
+    #expect(try await self.verdict(error).settlement.event == .fail)
   }
 
   @Test("progress resets the count of attempts")

@@ -47,6 +47,9 @@ import TransferEngine
         certificateAuthorityFile: \(authorities)
         socketGroup: root
         redirects: same-origin
+        proxy: socks5h://proxy.example:1080
+        proxyCredentials: env:PROXY_LOGIN
+        noProxy: [localhost, .example.org]
         memberReadRoots: [/srv/in, "/srv/out box"]
         memberWriteRoots:
           - /srv/in
@@ -65,7 +68,12 @@ import TransferEngine
     expected.certificateAuthorityFile = authorities
     expected.memberRoots = MemberRoots(read: ["/srv/in", "/srv/out box"], write: ["/srv/in"])
     expected.socketGroup = "root"
-    expected.redirects = .sameOrigin
+    expected.network.redirects = .sameOrigin
+    let proxy = try ProxyServer("socks5h://proxy.example:1080")
+    expected.proxy = ProxySetting(
+      source: .server(proxy), exceptions: ["localhost", ".example.org"], credentials: .environment("PROXY_LOGIN"))
+    expected.network.proxy = ProxyChoice(
+      ProxyConfiguration(proxy, noProxy: ["localhost", ".example.org"]), credentials: .environment("PROXY_LOGIN"))
     expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
     expected.limits.hooks.onFailure = Command(arguments: ["/bin/false"])
     expected.limits.hooks.timeout = .seconds(5)
@@ -92,6 +100,10 @@ import TransferEngine
       ("transferd:\n  maxActive: 1.5\n", ["\"1.5\"", "a whole number"]),
       ("transferd:\n  maxPerOrigin: many\n", ["maxPerOrigin is \"many\"", "auto or a whole number from 1 to 10000"]),
       ("transferd:\n  maxPerOrigin: 0\n", ["maxPerOrigin is \"0\"", "auto or a whole number"]),
+      ("transferd:\n  proxy: proxy.example:3128\n", ["line 2: proxy cannot be used; it must be none, environment"]),
+      ("transferd:\n  proxy: ftp://me:s3cret@h\n", ["proxy cannot be used; it must be"]),
+      ("transferd:\n  proxyCredentials: hunter2\n", ["proxyCredentials cannot be used; it must be netrc, env:NAME"]),
+      ("transferd:\n  noProxy: [\"192.0.2.0/99\"]\n", ["noProxy is a list", "192.0.2.0/24"]),
       ("transferd:\n  maxActive: true\n", ["\"true\"", "a whole number"]),
       ("transferd:\n  maxActive:\n", ["maxActive has no value"]),
       ("transferd:\n  maxActive: [1, 2]\n", ["maxActive is a list"]),

@@ -18,7 +18,7 @@ import TransferEngine
       (.sameOrigin, 1001, .sameOrigin, true),
     ] as [(RedirectPolicy?, UInt32, RedirectPolicy, Bool)])
   func table(_ configured: RedirectPolicy?, _ owner: UInt32, _ redirects: RedirectPolicy, _ isPublicOnly: Bool) throws {
-    let rules = NetworkRules(redirects: configured, daemon: Self.daemon)
+    let rules = NetworkRules(.init(redirects: configured), daemon: Self.daemon)
     var request = TransferRequest(url: try RequestURL("http://example.org/"))
     rules.apply(to: &request, of: owner)
     #expect(request.redirects == redirects)
@@ -42,12 +42,13 @@ import TransferEngine
     #expect(throws: Never.self) { try NetworkRules(daemon: Self.daemon).check([url], of: Self.member) }
   }
 
-  @Test("a reload changes the policy")
+  @Test("a reload changes the policy and the proxy")
   func reload() {
     let rules = NetworkRules(daemon: Self.daemon)
-    rules.setRedirects(.any)
-    #expect(rules.redirects(for: Self.member) == .any)
-    rules.setRedirects(nil)
-    #expect(rules.redirects(for: Self.member) == .public)
+    let proxy = ProxyChoice(ProxyConfiguration(ProxyServer(host: "proxy.example", port: 3128)))
+    rules.set(.init(redirects: .any, proxy: proxy))
+    #expect(rules.redirects(for: Self.member) == .any && rules.proxy == proxy)
+    rules.set(.init())
+    #expect(rules.redirects(for: Self.member) == .public && rules.proxy == .direct)
   }
 }

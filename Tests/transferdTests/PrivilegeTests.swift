@@ -35,6 +35,18 @@ import TransferEngine
       download.source = "sftp://host/a"
       return download
     case ("destination", .serviceCredentials): upload.destination = "s3://bucket/a"
+    case ("ca", .anyPath): upload.options.network.ca = "/outside/ca.pem"
+    case ("cert", .anyPath): upload.options.network.cert = "/outside/cert.pem"
+    case ("certKey", .anyPath):
+      upload.options.network.cert = "/outside/cert.pem"
+      upload.options.network.certKey = "/outside/key.pem"
+    case ("cookies", .anyPath): upload.options.network.cookies = "/outside/cookies.txt"
+    case ("proxy", .route): upload.options.network.proxy = "http://proxy.example:3128"
+    case ("proxyCredentials", .route):
+      upload.options.network.proxy = "http://proxy.example:3128"
+      upload.options.network.proxyCredentials = .netrc
+    case ("resolve", .route): upload.options.network.resolve = ["host:443:93.184.216.34"]
+    case ("insecure", .route): upload.options.network.insecure = true
     case ("profile", .profile):
       upload.destination = "s3://K:S@bucket/a"
       upload.options.upload.profile = "work"

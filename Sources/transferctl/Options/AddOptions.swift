@@ -38,7 +38,10 @@ struct AddOptions: ParsableArguments {
     if output != nil, nameFromResponse { throw ValidationError("-o and -J exclude each other.") }
     if let output { try validated { try Syntax.check(outputName: output) } }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
-    if let key, key.isEmpty { throw ValidationError("--key is empty.") }
+    if let key {
+      if key.isEmpty { throw ValidationError("--key is empty.") }
+      try job.network.checkIsNotCertificateKey(key)
+    }
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
   }
 

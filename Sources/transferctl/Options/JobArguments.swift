@@ -56,6 +56,8 @@ struct JobArguments: ParsableArguments {
   @Option(help: ArgumentHelp("The Referer to send.", valueName: "url"))
   var referer: String?
 
+  @OptionGroup var network: NetworkArguments
+
   func validate() throws {
     if let batch, batch.isEmpty { throw ValidationError("--batch is empty.") }
     if let retries, !(0...1_000_000).contains(retries) {
@@ -86,11 +88,11 @@ struct JobArguments: ParsableArguments {
     job.batch = batch
     job.priority = priority
     job.paused = paused
-    job.options = try options(readingSources: readingSources)
+    job.options = try options(paths, readingSources: readingSources)
     return job
   }
 
-  private func options(readingSources: Bool) throws -> JobOptions {
+  private func options(_ paths: PathResolver, readingSources: Bool) throws -> JobOptions {
     var options = JobOptions()
     options.limitRate = limitRate?.bytesPerSecond
     options.maxAttempts = retries.map { $0 + 1 }
@@ -98,6 +100,7 @@ struct JobArguments: ParsableArguments {
     options.stallTimeout = stallTimeout?.seconds
     options.userAgent = userAgent
     options.referer = referer
+    options.network = try network.options(paths)
     options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
     try addHeaders(to: &options, readingSources: readingSources)
     try validated { try options.check() }

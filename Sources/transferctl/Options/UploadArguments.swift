@@ -68,6 +68,7 @@ struct UploadArguments: ParsableArguments {
     if let to { _ = try validated { try UploadTemplate(parsing: to) } }
     if let key {
       if key.isEmpty { throw ValidationError("--key is empty.") }
+      try job.network.checkIsNotCertificateKey(key)
       _ = try validated { try UploadTemplate(parsing: key) }
     }
     if root?.isEmpty == true { throw ValidationError("--root is empty.") }

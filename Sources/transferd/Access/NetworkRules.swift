@@ -4,26 +4,37 @@ import Synchronization
 import TransferAPI
 import TransferEngine
 
-/// Which servers jobs may connect to: the configured `redirects` policy and its meaning for each user.
+/// Which servers jobs may connect to, and by which way: the configured `redirects` policy, its meaning for each user, and the
+/// configured proxy.
 ///
 /// The rules are applied at each attempt for the job's owner, so a reload affects stored jobs too.
 final class NetworkRules: Sendable {
-  private let configured: Mutex<RedirectPolicy?>
+  /// The settings, which a reload changes.
+  struct Settings: Equatable, Sendable {
+    /// `nil` if it is not configured.
+    var redirects: RedirectPolicy?
+    /// For jobs that name no proxy.
+    var proxy = ProxyChoice.direct
+  }
+
+  private let settings: Mutex<Settings>
   private let daemon: UInt32
 
-  /// - Parameters:
-  ///   - redirects: the configured policy; `nil` if it is not configured.
-  ///   - daemon: the daemon's uid.
-  init(redirects: RedirectPolicy? = nil, daemon: UInt32 = geteuid()) {
-    configured = Mutex(redirects)
+  /// - Parameter daemon: the daemon's uid.
+  init(_ settings: Settings = Settings(), daemon: UInt32 = geteuid()) {
+    self.settings = Mutex(settings)
     self.daemon = daemon
   }
 
-  func setRedirects(_ redirects: RedirectPolicy?) { configured.withLock { $0 = redirects } }
+  /// Changes the rules for attempts that start from now on.
+  func set(_ settings: Settings) { self.settings.withLock { $0 = settings } }
+
+  /// The proxy of jobs that name none.
+  var proxy: ProxyChoice { settings.withLock { $0.proxy } }
 
   /// The redirect policy for a user's jobs. A configured policy applies to all users.
   func redirects(for owner: UInt32) -> RedirectPolicy {
-    configured.withLock { $0 } ?? (mayReachAnyAddress(owner) ? .any : .public)
+    settings.withLock { $0.redirects } ?? (mayReachAnyAddress(owner) ? .any : .public)
   }
 
   /// Whether a user's jobs may connect only to public addresses, for job URLs as well as redirects. Otherwise members could

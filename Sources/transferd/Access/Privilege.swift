@@ -9,6 +9,8 @@ enum Privilege: Hashable, CaseIterable, Sendable {
   case anyPath
   /// Addresses that are not public: ``NetworkRules``.
   case anyAddress
+  /// The way to a server: a proxy, a host's address, a server that is not checked.
+  case route
   /// `onSuccess` for files that belong to other users: ``FileOwnership``.
   case filesOfOthers
   /// A cloud profile of the daemon's user: ``PrivilegedCredentials``.
@@ -29,7 +31,7 @@ enum Privilege: Hashable, CaseIterable, Sendable {
   var holders: Set<Caller.Role> {
     switch self {
     case .jobsOfOthers, .daemonControl: [.owner, .root]
-    case .anyPath, .anyAddress, .filesOfOthers: [.owner, .root]
+    case .anyPath, .anyAddress, .route, .filesOfOthers: [.owner, .root]
     case .profile, .serviceCredentials: [.owner, .root]
     case .netrcReference, .environmentReference, .fileReference: [.owner, .root]
     case .commandReference: [.owner]

@@ -80,7 +80,10 @@ struct AttemptVerdict {
   private mutating func settleFailed(
     _ error: TransferError, _ record: JobRecord, isProgress: Bool, using generator: inout some RandomNumberGenerator
   ) {
-    let failure = JobFailure(error, of: record.job.kind)
+    var failure = JobFailure(error, of: record.job.kind)
+    if let status = failure.httpStatus, record.spec.options.network.retryStatus.contains(status) {
+      failure.transient = true
+    }
     settlement.failure = failure
     settlement.attempt.outcome = .failed
     settlement.attempt.error = failure

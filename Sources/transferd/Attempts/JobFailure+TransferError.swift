@@ -14,6 +14,11 @@ extension JobFailure {
     if case .hook(.adapter, let inner) = error, let secret = inner as? SecretResolver.Unavailable {
       self.init(code: .credentials, message: secret.description, transient: secret.isTransient)
     }
+    if case .hook(.adapter, let inner) = error, let file = inner as? ConnectionFiles.Unusable {
+      self.init(
+        code: file.reason == .permission ? .permission : .credentials, message: file.description,
+        transient: file.reason == .unreadable)
+    }
   }
 
   init(_ error: StoreError) {

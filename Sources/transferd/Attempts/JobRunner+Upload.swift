@@ -11,7 +11,7 @@ extension JobRunner {
     GroupUpload(
       tag: record.job.id.tag, try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
       journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence),
-      interceptor: SecretAdapter(record.spec, secrets))
+      interceptor: try interceptor(for: record.spec))
   }
 
   /// The engine's description of a stored upload.

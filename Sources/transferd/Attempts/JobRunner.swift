@@ -98,6 +98,7 @@ struct JobRunner: Sendable {
     request.connectTimeout = options.connectTimeout.map { .seconds($0) } ?? timeouts.connect
     request.stallTimeout = options.stallTimeout.map { .seconds($0) } ?? timeouts.stall
     request.limitRate = options.limitRate
+    request.connection = try connection(spec)
     request.usesAmbientCredentials = paths.mayUseServiceCredentials(spec.owner)
     return request
   }
@@ -132,7 +133,7 @@ struct JobRunner: Sendable {
       rules: paths.rules(for: spec.owner, .write),
       resumingWith: record.resumeData, expecting: Self.digests(spec.options.download.checksum),
       partialName: Self.partialName(of: record), acceptableStatusCodes: Self.successes, journal: journal,
-      interceptor: SecretAdapter(spec, secrets))
+      interceptor: try interceptor(for: spec))
   }
 
   /// The download's destination. Its name is a default if the response may name the file.

@@ -29,7 +29,7 @@ extension FollowUpRunner {
     do throws(TransferError) {
       let upload = try runner.fileUpload(cleanup.spec, .init())
       try await runner.session.abandon(
-        upload, ledger: cleanup.ledger, interceptor: SecretAdapter(cleanup.spec, runner.secrets))
+        upload, ledger: cleanup.ledger, interceptor: try runner.interceptor(for: cleanup.spec))
       return try await done(cleanup)
     } catch let failure {
       error = failure

@@ -124,9 +124,11 @@ struct JobIntake: Sendable {
     let checked = await BlockingWork.run {
       let sources = SourceCheck(readRules: readRules, writeRules: writeRules)
       var destinations = DestinationCheck(rules: writeRules)
+      var connections = ConnectionCheck(rules: readRules)
       return specs.map { spec -> Result<JobSpec, Problem>? in
         guard var spec else { return nil }
         do throws(Problem) {
+          try connections.check(spec.options.network)
           switch spec.kind {
           case .download: try destinations.check(spec)
           case .upload:

@@ -54,6 +54,7 @@ struct JobValidation {
     } catch {
       throw Problem(.invalid, error.description)
     }
+    try checkNetwork(options.network)
     return options
   }
 

@@ -14,6 +14,8 @@ struct ConfigurationKey: Sendable {
   let allowed: String
   /// Whether the value is a list.
   var isList = false
+  /// Whether the value may be a secret, or hold one by mistake. Then no error shows it.
+  var isPrivate = false
   private let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
 
   static let all: [ConfigurationKey] = [
@@ -30,7 +32,18 @@ struct ConfigurationKey: Sendable {
     word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
     file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
     text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
-    word("redirects", RedirectPolicy.allCases) { $0.redirects = $1 },
+    word("redirects", RedirectPolicy.allCases) { $0.network.redirects = $1 },
+    scalar("proxy", "none, environment, or a URL: http, https, socks5 or socks5h://HOST:PORT", isPrivate: true) {
+      $0.proxy.source = $1
+    } _: {
+      ProxySetting.source($0)
+    },
+    scalar("proxyCredentials", "netrc, env:NAME, file:PATH or exec:COMMAND", isPrivate: true) {
+      $0.proxy.credentials = $1
+    } _: {
+      try? SecretReference(parsing: $0)
+    },
+    hosts("noProxy") { $0.proxy.exceptions = $1 },
     directories("memberReadRoots") { $0.memberRoots.read = $1 },
     directories("memberWriteRoots") { $0.memberRoots.write = $1 },
     word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
@@ -73,6 +86,7 @@ struct ConfigurationKey: Sendable {
     guard !assign(value, &configuration) else { return }
     let given =
       switch value {
+      case .scalar where isPrivate: "cannot be used; it"
       case .scalar(let text): "is \"\(text)\"; it"
       case .list: "is a list; it"
       case .nothing: "has no value; it"
@@ -143,6 +157,16 @@ struct ConfigurationKey: Sendable {
     }
   }
 
+  /// Hosts with a direct connection.
+  private static func hosts(_ name: String, _ change: @escaping Change<[String]>) -> ConfigurationKey {
+    let allowed = "a list of hosts, like example.org, *.example.org, 192.0.2.0/24 or host:8080"
+    return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
+      guard case .list(let hosts) = value, hosts.allSatisfy(NoProxyList.isValid) else { return false }
+      change(&configuration, hosts)
+      return true
+    }
+  }
+
   private static func variables(_ name: String, _ change: @escaping Change<[String]>) -> ConfigurationKey {
     let allowed = "a list of names of variables, none of them NOTIFY_SOCKET, WATCHDOG_… or LISTEN_…"
     return ConfigurationKey(name: name, allowed: allowed, isList: true) { value, configuration in
@@ -153,10 +177,10 @@ struct ConfigurationKey: Sendable {
   }
 
   private static func scalar<Value>(
-    _ name: String, _ allowed: String, _ change: @escaping Change<Value>,
+    _ name: String, _ allowed: String, isPrivate: Bool = false, _ change: @escaping Change<Value>,
     _ parse: @escaping @Sendable (String) -> Value?
   ) -> ConfigurationKey {
-    ConfigurationKey(name: name, allowed: allowed) { value, configuration in
+    ConfigurationKey(name: name, allowed: allowed, isPrivate: isPrivate) { value, configuration in
       guard case .scalar(let text) = value, let parsed = parse(text) else { return false }
       change(&configuration, parsed)
       return true

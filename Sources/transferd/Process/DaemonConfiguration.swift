@@ -13,8 +13,10 @@ struct DaemonConfiguration: Equatable, Sendable {
   var certificateAuthorityFile: String?
   /// The group that may use the socket of a system service.
   var socketGroup: String?
-  /// Which redirects are followed. `nil`: it depends on the job's owner.
-  var redirects: RedirectPolicy?
+  /// Which redirects are followed, and by way of which proxy.
+  var network = NetworkRules.Settings()
+  /// What `network.proxy` is made of.
+  var proxy = ProxySetting()
   /// Names of environment variables that hooks and other commands inherit besides the standard ones.
   var passEnvironment: [String] = []
   /// The directories that members of `socketGroup` may read and write.
@@ -54,6 +56,11 @@ struct DaemonConfiguration: Equatable, Sendable {
       }
     }
     try result.adopt(environment)
+    do {
+      result.network.proxy = try result.proxy.choice(environment: environment)
+    } catch {
+      throw Invalid(description: "cannot use the proxies of the environment (proxy: environment): \(error)")
+    }
     if let maxActive = flags.maxActive { result.limits.queue.admission.maxActive = maxActive }
     if let maxPerOrigin = flags.maxPerOrigin { result.limits.queue.admission.maxPerOrigin = maxPerOrigin }
     if let level = flags.logLevel { result.logLevel = level }

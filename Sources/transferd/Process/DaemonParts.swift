@@ -27,7 +27,7 @@ struct DaemonParts: Sendable {
     let (store, hub, paths) = try await Self.recovered(setup, lock, notifier)
     (self.store, self.hub, self.paths) = (store, hub, paths)
     session = try await setup.session(store)
-    network = NetworkRules(redirects: configuration.redirects)
+    network = NetworkRules(configuration.network)
     let runner = JobRunner(
       session: session, store: store,
       secrets: SecretResolver(environment: setup.environment, home: ProcessSetup.homeDirectory()),
@@ -96,7 +96,7 @@ struct DaemonParts: Sendable {
   /// - Throws: if the configuration cannot be used; then nothing has changed.
   func reload() async throws {
     let fresh = try DaemonConfiguration.load(setup.flags, environment: setup.environment)
-    network.setRedirects(fresh.redirects)
+    network.set(fresh.network)
     await scheduler.setLimits(setup.bounded(fresh.limits))
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)

@@ -32,6 +32,8 @@ actor Scheduler {
   let logger: Logger
   let runner: JobRunner
   let followUpRunner: FollowUpRunner
+  /// Attempts since the start of the daemon that did not check their server's certificate.
+  private(set) var insecureAttempts = 0
   /// Uploads that block later uploads to the same URL.
   var blockingUploads: Set<JobID> = []
   private(set) var limits: Limits
@@ -122,6 +124,7 @@ actor Scheduler {
       foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
       ended: { [weak self] responses in await self?.didEnd(responses) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)
+    insecureAttempts += started.count { $0.0.spec.options.network.insecure }  // checked: counts attempts
     for (record, request) in started {
       active[record.job.id]?.request = request
       tracker.add(record.job.id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)

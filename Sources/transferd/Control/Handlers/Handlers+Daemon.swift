@@ -39,6 +39,9 @@ extension Handlers {
       # HELP transferd_events_total State changes ever recorded.
       # TYPE transferd_events_total counter
       transferd_events_total \(stats.lastEvent)
+      # HELP transferd_insecure_attempts_total Attempts since the start that did not check the server's certificate.
+      # TYPE transferd_insecure_attempts_total counter
+      transferd_insecure_attempts_total \(await daemon.scheduler.insecureAttempts)
       # HELP transferd_start_time_seconds When the daemon started.
       # TYPE transferd_start_time_seconds gauge
       transferd_start_time_seconds \(CheckedNumber(rounding: stats.startedAt.timeIntervalSince1970).value ?? 0)

@@ -1,0 +1,34 @@
+import Store
+import TransferAPI
+import TransferEngine
+
+/// How a job's requests reach their server.
+extension JobRunner {
+  /// The settings that need no file and no secret.
+  /// - Throws: `.invalidURL` for a proxy or an address that this release cannot read.
+  func connection(_ spec: JobSpec) throws(TransferError) -> ConnectionSettings {
+    let options = spec.options.network
+    var connection = ConnectionSettings()
+    connection.proxy = try proxy(of: spec).configuration
+    connection.ipVersion = options.ipVersion.flatMap { IPVersion(rawValue: $0) }
+    connection.maximumHTTPVersion = options.httpVersion.flatMap { HTTPVersion(rawValue: $0) }
+    connection.hostAddresses = try options.resolve.map { text throws(TransferError) in try HostAddress(text) }
+    if options.insecure { connection.trust = TrustPolicy.none }
+    return connection
+  }
+
+  private func proxy(of spec: JobSpec) throws(TransferError) -> ProxyChoice {
+    try ProxyChoice(spec.options.network) ?? network.proxy
+  }
+
+  /// What is looked up anew for every attempt: secrets and files. `nil`: nothing.
+  func interceptor(for spec: JobSpec) throws(TransferError) -> (any RequestInterceptor)? {
+    let connection = ConnectionAdapter(
+      spec.options.network, rules: paths.rules(for: spec.owner, .read),
+      proxyCredentials: try proxy(of: spec).credentials, secrets)
+    let secret = SecretAdapter(spec, secrets)
+    guard let connection else { return secret }
+    guard let secret else { return connection }
+    return Interceptor(interceptors: [secret, connection])
+  }
+}

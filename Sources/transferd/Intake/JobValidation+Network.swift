@@ -1,0 +1,30 @@
+import Store
+import TransferAPI
+import TransferEngine
+
+extension JobValidation {
+  /// Checks what the engine will read: the URL of the proxy and the addresses of hosts.
+  static func checkNetwork(_ options: JobOptions.Network) throws(Problem) {
+    do throws(TransferError) {
+      _ = try ProxyChoice(options)
+    } catch {
+      throw Problem(.invalid, "cannot use the proxy: \(error)")
+    }
+    for text in options.resolve {
+      do throws(TransferError) {
+        _ = try HostAddress(text)
+      } catch {
+        throw Problem(.invalid, "resolve: \(error)")
+      }
+    }
+  }
+
+  /// Checks that the caller may choose the way to the server: a proxy, a host's address or no certificates.
+  func checkRoute(_ options: JobOptions.Network) throws(Problem) {
+    let named = [
+      ("proxy", options.proxy != nil), ("resolve", !options.resolve.isEmpty), ("insecure", options.insecure),
+    ].first { $0.1 }
+    guard let named, !caller.has(.route) else { return }
+    throw Problem(.permission, "cannot use \(named.0): only the user that runs transferd, and root, may")
+  }
+}
