@@ -89,6 +89,21 @@ void linux_return_memory(void) {
 
 int linux_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
+int linux_clock_watch_again(int timer) {
+  // Never expires: only a change of the clock ends a read.
+  struct itimerspec never = {.it_value = {.tv_sec = (time_t)1 << 40}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
+}
+
+int linux_clock_watch(void) {
+  int timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
+  if (timer < 0 || linux_clock_watch_again(timer) == 0) return timer;
+  int code = errno;
+  close(timer);
+  errno = code;
+  return -1;
+}
+
 int linux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
 
 void linux_timer_set(int timer, uint64_t nanoseconds) {

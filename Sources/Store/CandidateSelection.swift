@@ -46,7 +46,7 @@ struct CandidateSelection {
     let found = try (queued() + due(now: now)).sorted { $0.isBefore($1) }.prefix(limit)
     var names: [Int64: String] = [:]
     return try found.map { found in
-      let name = try names[found.origin] ?? originName(found.origin)
+      let name = try names[found.origin] ?? db.originName(found.origin)
       names[found.origin] = name
       return Candidate(id: JobID(found.id), origin: name, priority: Int(found.priority))
     }
@@ -109,26 +109,18 @@ struct CandidateSelection {
     try db.rows(sql, bind) { try Found(&$0) }
   }
 
-  private func originName(_ id: Int64) throws -> String {
-    try db.row("SELECT name FROM origin WHERE id = :id") { bind in
-      bind("id", id)
-    } read: {
-      try $0.text("name")
-    } ?? ""
-  }
-
   // MARK: - SQL
 
   static let headOfQueue = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
     ORDER BY priority DESC, id LIMIT :limit
     """
 
   static let headOfQueueExcluding = """
     SELECT id, origin_id, priority FROM (
       SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
       ORDER BY priority DESC, id LIMIT :window)
     WHERE origin_id NOT IN (SELECT value FROM json_each(:excluded))
     LIMIT :limit
@@ -136,7 +128,7 @@ struct CandidateSelection {
 
   static let beyondWindow = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
     ORDER BY priority DESC, id LIMIT 1 OFFSET :window
     """
 
@@ -144,17 +136,17 @@ struct CandidateSelection {
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL)
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND origin_id > waiting.id)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(:excluded)) LIMIT :limit
     """
 
   static let headOfOrigin = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND origin_id = :origin
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
     ORDER BY priority DESC, id LIMIT :limit
     """
 

@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 5
+  static let version: Int32 = 6
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -36,6 +36,10 @@ enum Migrations {
     migrator.registerMigration("5") { db in
       try db.execute(sql: sumsByTransaction)
       try db.execute(sql: "PRAGMA user_version = 5")
+    }
+    migrator.registerMigration("6") { db in
+      try db.execute(sql: times)
+      try db.execute(sql: "PRAGMA user_version = 6")
     }
     return migrator
   }

@@ -60,7 +60,9 @@ extension Transaction {
   }
 
   private mutating func claim(_ id: JobID, _ find: PreparedStatement, at now: Date) throws -> JobRecord? {
-    guard var record = try JobRecord.fetch(find, id: id), record.blockedBy == nil else { return nil }
+    guard var record = try JobRecord.fetch(find, id: id), record.blockedBy == nil,
+      record.waitsUntil == nil
+    else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
     record.job.state = state

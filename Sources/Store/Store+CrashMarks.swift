@@ -65,14 +65,15 @@ extension Store {
   static let markedCandidates = """
     SELECT id, (SELECT name FROM origin WHERE origin.id = origin_id) AS origin, priority
     FROM job INDEXED BY job_marked
-    WHERE crash_marks >= 2 AND blocked_by IS NULL AND (state = 'queued' OR state = 'retrying' AND retry_at <= :now)
+    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL
+      AND (state = 'queued' OR state = 'retrying' AND retry_at <= :now)
     ORDER BY priority DESC, id
     """
 
   /// When these jobs may begin by their own times.
   static let markedTimes = """
     SELECT (SELECT name FROM origin WHERE origin.id = origin_id) AS origin, retry_at FROM job INDEXED BY job_marked
-    WHERE crash_marks >= 2 AND blocked_by IS NULL AND (state = 'queued' OR state = 'retrying')
+    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL AND (state = 'queued' OR state = 'retrying')
     """
 }
 

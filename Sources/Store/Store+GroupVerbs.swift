@@ -230,10 +230,8 @@ extension Transaction {
       }
     }
     try db.run(group.change) { bind in
-      if group.verb == .cancel {
-        bind("now", now)
-        bind.failure(error)
-      }
+      if group.verb == .cancel || group.verb == .retry { bind("now", now) }
+      if group.verb == .cancel { bind.failure(error) }
       bind("ids", ids)
     }
     if db.changesCount < rows.count {

@@ -36,22 +36,21 @@ extension Store {
 
 extension Transaction {
   /// Stores a hook. Called after the row says that the job has ended: the payload is the row's content.
-  func noteHook(_ settlement: Settlement, to state: JobState, at now: Date) throws {
+  func noteHook(of id: JobID, _ wantsHook: Bool, to state: JobState, at now: Date) throws {
     let kind: PendingHook.Kind
     switch state {
     case .completed: kind = .complete
     case .failed: kind = .failure
     case .queued, .running, .retrying, .paused, .cancelled: return
     }
-    guard settlement.followUp.wantsHook, let record = try JobRecord.fetch(db, id: settlement.id, in: .everything)
-    else { return }
+    guard wantsHook, let record = try JobRecord.fetch(db, id: id, in: .everything) else { return }
     let payload = String(decoding: try WireCoding.encoder().encode(record.job), as: UTF8.self)
     try run(
       """
       INSERT INTO hook (job, owner, kind, payload, created_at) VALUES (:job, :owner, :kind, :payload, :created_at)
       """
     ) { bind in
-      bind("job", settlement.id)
+      bind("job", id)
       bind("owner", record.spec.owner)
       bind("kind", kind.rawValue)
       bind("payload", payload)

@@ -47,7 +47,7 @@ extension Transaction {
     let found = try row(
       """
       SELECT kind, owner, batch, bytes_done, bytes_total, attempt, attempt_number, attempt_started_at, started_at,
-        crashes, crash_marks, retry_delay, error_code, error_message, error_status, error_transient
+        crashes, crash_marks, retry_delay, failing_since, error_code, error_message, error_status, error_transient
       FROM job WHERE id = :id AND fence = :fence AND state = 'running'
       """
     ) { bind in
@@ -67,7 +67,7 @@ extension Transaction {
     try note(
       .state, job: id, of: job.owner, at: now, from: .running, to: job.state, reason: settlement.reason,
       error: job.newError)
-    try noteHook(settlement, to: job.state, at: now)
+    try noteHook(of: id, settlement.followUp.wantsHook, to: job.state, at: now)
     return true
   }
 
@@ -76,7 +76,7 @@ extension Transaction {
       """
       UPDATE job SET state = :state, bytes_done = :bytes_done, bytes_total = :bytes_total, attempt = :attempt,
         crashes = :crashes, crash_marks = :crash_marks, retry_at = :retry_at, retry_delay = :retry_delay,
-        finished_at = :finished_at,
+        finished_at = :finished_at, failing_since = :failing_since,
         resume_data = CASE WHEN :keeps_resume_data THEN resume_data ELSE :resume_data END,
         finishing_device = CASE WHEN :clears_finishing THEN NULL ELSE finishing_device END,
         finishing_inode = CASE WHEN :clears_finishing THEN NULL ELSE finishing_inode END,
@@ -94,6 +94,7 @@ extension Transaction {
       bind("retry_at", job.retryAt)
       bind("retry_delay", job.retryDelay)
       bind("finished_at", job.state.isFinal ? now : nil)
+      bind("failing_since", job.failingSince)
       bind("keeps_resume_data", job.resumeData == .keep)
       if case .set(let data) = job.resumeData { bind("resume_data", data) } else { bind.null("resume_data") }
       bind("clears_finishing", job.resumeData == .clear)
@@ -146,6 +147,7 @@ private struct SettledJob {
   var crashMarks: Int
   var retryDelay: Int64
   var retryAt: Date?
+  var failingSince: Date?
   var bytesDone: Int64
   var bytesTotal: Int64?
   /// `clear` also forgets the `finishing` file.
@@ -170,6 +172,7 @@ private struct SettledJob {
     crashes = try row.int("crashes")
     crashMarks = try row.int("crash_marks")
     retryDelay = try row.int64("retry_delay")
+    failingSince = try row.optionalDate("failing_since")
     error = try row.failure()
   }
 
@@ -180,6 +183,9 @@ private struct SettledJob {
     crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
     // An attempt that was cut off, or stopped and continues later, does not show that the daemon survives the job.
     if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
+    // A wait for space on the disk is no failure of the job.
+    if state != .retrying || settlement.resetAttempts { failingSince = nil }
+    if state == .retrying, !settlement.isUncounted { failingSince = failingSince ?? now }
     bytesDone = settlement.bytesDone
     bytesTotal = settlement.bytesTotal
     resumeData = settlement.resumeData

@@ -130,9 +130,9 @@ private struct Insertion {
     try transaction.run(
       """
       INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
-        blocked_by, part_token, created_at, secret, secret_offset, secret_length)
+        blocked_by, part_token, created_at, waits_until, deadline, secret, secret_offset, secret_length)
       VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
-        :blocked_by, :part_token, :created_at, :secret, :secret_offset, :secret_length)
+        :blocked_by, :part_token, :created_at, :waits_until, :deadline, :secret, :secret_offset, :secret_length)
       """
     ) { bind in
       bind("owner", spec.owner)
@@ -149,6 +149,8 @@ private struct Insertion {
       bind("blocked_by", blockedBy)
       bind("part_token", token)
       bind("created_at", now)
+      bind("waits_until", spec.options.schedule.notBefore.flatMap { $0 > now ? $0 : nil })
+      bind("deadline", spec.options.schedule.deadline)
       bind.secretPlace(place)
     }
   }
@@ -193,6 +195,15 @@ extension Transaction {
 }
 
 extension Database {
+  /// The name of an origin; empty if there is none.
+  func originName(_ id: Int64) throws -> String {
+    try row("SELECT name FROM origin WHERE id = :id") { bind in
+      bind("id", id)
+    } read: {
+      try $0.text("name")
+    } ?? ""
+  }
+
   /// The row of an origin; `nil`: there is none.
   func originID(_ name: String) throws -> Int64? {
     try row("SELECT id FROM origin WHERE name = :name") { bind in

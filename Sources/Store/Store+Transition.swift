@@ -109,7 +109,7 @@ extension Transaction {
           reason = [reason, "all of it is sent again, and the server may have it already"].compactMap { $0 }
             .joined(separator: "; ")
         }
-        try retry(id, from: before, in: scope)
+        try retry(id, from: before, in: scope, at: now)
       } else {
         try move(id, to: after)
       }
@@ -147,7 +147,8 @@ extension Transaction {
     return db.changesCount == 1
   }
 
-  private func retry(_ id: JobID, from before: JobState, in scope: Scope) throws {
+  /// A deadline that has passed no longer counts: somebody wants the job now.
+  private func retry(_ id: JobID, from before: JobState, in scope: Scope, at now: Date) throws {
     if before.isFinal {
       try claimDestination(of: id, in: scope)
       try joinLine(id)
@@ -155,11 +156,40 @@ extension Transaction {
     try run(
       """
       UPDATE job SET state = 'queued', attempt = 0, crashes = 0, retry_at = NULL, retry_delay = 0,
+        failing_since = NULL, deadline = CASE WHEN deadline > :now THEN deadline END,
         finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL,
         error_transient = NULL
       WHERE id = :id
       """
-    ) { $0("id", id) }
+    ) { bind in
+      bind("now", now)
+      bind("id", id)
+    }
+  }
+
+  /// Fails a job that does not run, because its deadline has passed. Its bytes are kept.
+  mutating func expire(_ id: JobID, error: JobFailure, at now: Date, wantsHook: Bool) throws {
+    let job = try idleJob(id, in: .everything)
+    var share = job.share
+    share.state = try job.share.state.applying(.expire)
+    try run(
+      """
+      UPDATE job SET state = 'failed', retry_at = NULL, finished_at = :now, waits_until = NULL, deadline = NULL,
+        failing_since = NULL, error_code = :error_code, error_message = :error_message, error_status = :error_status,
+        error_transient = :error_transient
+      WHERE id = :id
+      """
+    ) { bind in
+      bind("now", now)
+      bind.failure(error)
+      bind("id", id)
+    }
+    if job.kind == .upload { try leaveLine(id) }
+    sums.replace(job.share, by: share, owner: job.owner, batch: job.batch)
+    try note(
+      .state, job: id, of: job.owner, at: now, from: job.share.state, to: share.state, reason: error.message,
+      error: error)
+    try noteHook(of: id, wantsHook, to: share.state, at: now)
   }
 
   private func cancel(_ id: JobID, error: JobFailure?, at now: Date) throws {

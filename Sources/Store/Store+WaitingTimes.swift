@@ -77,7 +77,8 @@ extension Store {
   static let queuedOrigins = """
     SELECT value AS origin_id FROM json_each(:origins) WHERE EXISTS (
       SELECT 1 FROM job INDEXED BY job_queued_origin
-      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND job.origin_id = value)
+      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+        AND job.origin_id = value)
     """
 }
 

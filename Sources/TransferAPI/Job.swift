@@ -30,6 +30,10 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   public var error: JobFailure?
   /// The action on the file of a completed upload with `onSuccess`; `nil` for all other jobs.
   public var action: FileAction?
+  /// Why the job does not run now, if it could; `nil` for all others.
+  public var waiting: Waiting?
+  /// What a completed job has done; `nil` for all others.
+  public var result: JobResult?
   public var createdAt: Date
   public var startedAt: Date?
   public var finishedAt: Date?
@@ -65,7 +69,8 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
 
   private enum CodingKeys: String, CodingKey {
     case id, kind, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
-    case maxAttempts, retryAt, priority, batch, key, checksum, error, action, createdAt, startedAt, finishedAt
+    case maxAttempts, retryAt, priority, batch, key, checksum, error, action, waiting, result, createdAt, startedAt
+    case finishedAt
   }
 
   /// Every field is present, with null for missing values, so that scripts need not test for its presence.
@@ -88,6 +93,8 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     try container.encode(checksum, forKey: .checksum)
     try container.encode(error, forKey: .error)
     try container.encode(action, forKey: .action)
+    try container.encode(waiting, forKey: .waiting)
+    try container.encode(result, forKey: .result)
     try container.encode(createdAt, forKey: .createdAt)
     try container.encode(startedAt, forKey: .startedAt)
     try container.encode(finishedAt, forKey: .finishedAt)

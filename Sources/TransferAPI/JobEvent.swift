@@ -16,6 +16,8 @@ public enum JobEvent: String, Codable, CaseIterable, Sendable {
   case postpone
   /// Its attempt failed for good, or the policy allows no further one.
   case fail
+  /// Its deadline has passed while it did not run.
+  case expire
   /// Its bytes are verified and stored at the destination.
   case complete
 }

@@ -52,6 +52,8 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let outcomeUnknown = Code(rawValue: "outcome-unknown")
     /// A secret reference cannot be resolved.
     public static let credentials = Code(rawValue: "credentials")
+    /// The job had not ended by its `deadline`.
+    public static let deadline = Code(rawValue: "deadline")
     public static let cancelled = Code(rawValue: "cancelled")
     public static let `internal` = Code(rawValue: "internal")
   }

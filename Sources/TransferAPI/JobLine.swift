@@ -39,6 +39,8 @@ public struct JobLine: Sendable {
     text.number(Int64(job.maxAttempts))
     text.literal(",\"priority\":")
     text.number(Int64(job.priority))
+    text.literal(",\"result\":")
+    text.string(job.result?.rawValue)
     text.literal(",\"retryAt\":")
     text.date(job.retryAt)
     text.literal(",\"source\":")
@@ -47,7 +49,35 @@ public struct JobLine: Sendable {
     text.date(job.startedAt)
     text.literal(",\"state\":")
     text.string(job.state.rawValue)
+    text.literal(",\"waiting\":")
+    Self.write(job.waiting, to: &text)
     text.literal("}\n")
+  }
+
+  private static func write(_ waiting: Waiting?, to text: inout JSONText) {
+    guard let waiting else { return text.literal("null") }
+    text.literal("{\"detail\":")
+    text.string(waiting.detail)
+    text.literal(",\"reason\":")
+    text.string(waiting.reason.rawValue)
+    text.literal(",\"until\":")
+    text.date(waiting.until)
+    text.literal("}")
+  }
+
+  private static func optionalWaiting(_ scan: inout JSONScan) -> Waiting?? {
+    if scan.skip("null") { return .some(nil) }
+    guard scan.skip("{\"detail\":"), let detail = scan.string(), scan.skip(",\"reason\":"),
+      let reason = scan.string().flatMap(Waiting.Reason.init(rawValue:)), scan.skip(",\"until\":"),
+      let until = scan.optionalDate(), scan.skip("}")
+    else { return nil }
+    return Waiting(reason, until: until, detail)
+  }
+
+  private static func optionalResult(_ scan: inout JSONScan) -> JobResult?? {
+    guard let word = scan.optionalString() else { return nil }
+    guard let word else { return .some(nil) }
+    return JobResult(rawValue: word).map { $0 }
   }
 
   /// Reads a line that `write` has made.
@@ -71,15 +101,18 @@ public struct JobLine: Sendable {
       scan.skip(",\"kind\":"), let kind = scan.string().flatMap(JobKind.init(rawValue:)),
       scan.skip(",\"maxAttempts\":"),
       let maxAttempts = scan.number(), scan.skip(",\"priority\":"), let priority = scan.number(),
-      scan.skip(",\"retryAt\":"), let retryAt = scan.optionalDate(), scan.skip(",\"source\":"),
+      scan.skip(",\"result\":"), let result = optionalResult(&scan), scan.skip(",\"retryAt\":"),
+      let retryAt = scan.optionalDate(), scan.skip(",\"source\":"),
       let source = scan.string(), scan.skip(",\"startedAt\":"), let startedAt = scan.optionalDate(),
-      scan.skip(",\"state\":"), let state = scan.string().flatMap(JobState.init(rawValue:)), scan.skip("}"),
-      scan.isAtEnd
+      scan.skip(",\"state\":"), let state = scan.string().flatMap(JobState.init(rawValue:)),
+      scan.skip(",\"waiting\":"), let waiting = optionalWaiting(&scan), scan.skip("}"), scan.isAtEnd
     else { return nil }
-    return Job(
+    var job = Job(
       id: JobID(id), kind: kind, state: state, source: source, destination: destination, bytesDone: bytesDone,
       bytesTotal: bytesTotal, bytesPerSecond: rate, attempt: Int(attempt), maxAttempts: Int(maxAttempts),
       retryAt: retryAt, priority: Int(priority), batch: batch, key: key, checksum: checksum, createdAt: createdAt,
       startedAt: startedAt, finishedAt: finishedAt)
+    (job.waiting, job.result) = (waiting, result)
+    return job
   }
 }

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 extension JobOptions {
   /// The names of all options in JSON.
   public static let names = named { options, visitor in try options.visit(&visitor) }
@@ -59,7 +61,7 @@ private struct OptionLister: OptionVisitor {
   ) throws {
     guard listsDefaults || value != standard else { return }
     let unwrapped: Any = if let optional = value as? any OptionalOption { optional.wrapped ?? "" } else { value }
-    texts.append((name, "\(unwrapped)"))
+    texts.append((name, (unwrapped as? Date).map(WireCoding.rfc3339) ?? "\(unwrapped)"))
   }
 }
 

@@ -24,6 +24,8 @@ public struct JobOptions: Equatable, Sendable {
   public var referer: String?
   /// Proxies, certificates, cookies, addresses.
   public var network = Network()
+  /// Start times, deadlines, retries.
+  public var schedule = Schedule()
   /// Options that only downloads have.
   public var download = Download()
   /// Options that only uploads have.
@@ -31,6 +33,8 @@ public struct JobOptions: Equatable, Sendable {
 
   /// Used where neither the job nor the configuration gives `maxAttempts`.
   public static let standardMaxAttempts = 20
+  /// The largest value of `maxAttempts`.
+  public static let maximumAttempts = 1_000_000
 
   public init() {}
 
@@ -46,19 +50,21 @@ public struct JobOptions: Equatable, Sendable {
     try visitor.option("userAgent", &userAgent, default: nil)
     try visitor.url("referer", &referer)
     try network.visit(&visitor)
+    try schedule.visit(&visitor)
   }
 
   /// Checks each option by itself, and options that exclude each other.
   /// - Parameter scheme: the scheme of the job's URL, in lower case; `nil`: unknown, so that options are not compared with it.
   /// - Throws: `WireError` that says what is wrong, for people.
   public func check(scheme: String? = nil) throws(WireError) {
-    if let maxAttempts, !(1...1_000_000).contains(maxAttempts) {
-      throw WireError("maxAttempts must be from 1 to 1000000")
+    if let maxAttempts, !(1...Self.maximumAttempts).contains(maxAttempts) {
+      throw WireError("maxAttempts must be from 1 to \(Self.maximumAttempts)")
     }
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
     try checkHeaders()
     try network.check(scheme: scheme)
+    try schedule.check()
     if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }
     if let userAgent { try check(userAgent, sentAs: "User-Agent", scheme: scheme) }
     if let referer {

@@ -45,6 +45,7 @@ extension JobState {
     case (.running, .postpone): .retrying
     case (.running, .fail): .failed
     case (.running, .complete): .completed
+    case (.queued, .expire), (.retrying, .expire), (.paused, .expire): .failed
 
     case (.running, .claim), (.paused, .claim), (.completed, .claim), (.failed, .claim),
       (.cancelled, .claim),
@@ -60,7 +61,8 @@ extension JobState {
       (.queued, .fail), (.retrying, .fail), (.paused, .fail), (.completed, .fail), (.failed, .fail),
       (.cancelled, .fail),
       (.queued, .complete), (.retrying, .complete), (.paused, .complete), (.completed, .complete),
-      (.failed, .complete), (.cancelled, .complete):
+      (.failed, .complete), (.cancelled, .complete),
+      (.running, .expire), (.completed, .expire), (.failed, .expire), (.cancelled, .expire):
       throw InvalidTransition(state: self, event: event)
     }
   }

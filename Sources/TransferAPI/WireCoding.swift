@@ -29,10 +29,27 @@ public enum WireCoding {
     date.addingTimeInterval(0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
   }
 
-  /// Reads both `…:09Z` and `…:09.123Z`; `nil` otherwise.
+  /// Reads both `…:09Z` and `…:09.123Z`, and offsets like `+02:00`; `nil` otherwise.
   public static func date(rfc3339 text: String) -> Date? {
-    (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    guard isTime(text) else { return nil }
+    return (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
       ?? (try? Date.ISO8601FormatStyle().parse(text))
+  }
+
+  /// Whether the text begins with a time that exists: `2026-02-28T22:00`. The parser would take `2026-02-30` for a day in March,
+  /// and 25 o'clock for the next day.
+  private static func isTime(_ text: String) -> Bool {
+    let bytes = Array(text.utf8.prefix(16))
+    guard bytes.count == 16, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+      bytes[13] == UInt8(ascii: ":")
+    else { return false }
+    func number(_ range: Range<Int>) -> Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+      let minute = number(14..<16), (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute)
+    else { return false }
+    let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    return (1...days[month - 1]).contains(day)
   }
 
   /// What is wrong with a JSON text, in one line for people.

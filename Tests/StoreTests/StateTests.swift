@@ -19,7 +19,7 @@ import TransferAPI
     if state == .running {
       #expect(answer == .failure(.busy(id)))
       #expect(after == .running)
-    } else if [.claim, .requeue, .postpone, .fail, .complete].contains(event) {
+    } else if [.claim, .requeue, .postpone, .fail, .complete, .expire].contains(event) {
       #expect(throws: StoreError.invalid(InvalidTransition(state: state, event: event))) { try answer.get() }
       #expect(after == state)
     } else if let expected = try? state.applying(event) {

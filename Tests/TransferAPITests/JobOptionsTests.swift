@@ -63,9 +63,12 @@ import Testing
     #expect(
       JobOptions.names.sorted() == [
         "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
-        "credentials", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "insecure", "ipVersion", "limitRate",
-        "maxAttempts", "method", "nameFromResponse", "onChange", "onSuccess", "profile", "protocol", "proxy",
-        "proxyCredentials", "referer", "region", "replace", "resolve", "retryStatus", "secretHeaders", "stallTimeout",
+        "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "insecure", "ipVersion",
+        "limitRate",
+        "maxAttempts", "method", "nameFromResponse", "notBefore", "onChange", "onSuccess", "profile", "protocol",
+        "proxy",
+        "proxyCredentials", "referer", "region", "replace", "resolve", "retryFor", "retryStatus", "secretHeaders",
+        "stallTimeout",
         "userAgent", "verify",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 11)

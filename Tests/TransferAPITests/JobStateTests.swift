@@ -4,13 +4,13 @@ import TransferAPI
 @Suite struct JobStateTests {
   /// The table of docs/job-states.md.
   static let table: [JobState: [JobEvent: JobState]] = [
-    .queued: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued],
+    .queued: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued, .expire: .failed],
     .running: [
       .pause: .paused, .cancel: .cancelled, .requeue: .queued, .postpone: .retrying, .fail: .failed,
       .complete: .completed,
     ],
-    .retrying: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued],
-    .paused: [.pause: .paused, .resume: .queued, .cancel: .cancelled],
+    .retrying: [.claim: .running, .pause: .paused, .cancel: .cancelled, .retry: .queued, .expire: .failed],
+    .paused: [.pause: .paused, .resume: .queued, .cancel: .cancelled, .expire: .failed],
     .completed: [:],
     .failed: [.retry: .queued],
     .cancelled: [.cancel: .cancelled, .retry: .queued],

@@ -69,6 +69,13 @@ int linux_netlink_ask_route(int descriptor, const void *address, uint32_t size, 
 /// failure: EAGAIN if there is none and `milliseconds` is 0, ETIMEDOUT if the time is over, ENOBUFS if messages were lost.
 int64_t linux_netlink_receive(int descriptor, void *buffer, uint64_t size, int milliseconds);
 
+/// A timer that never expires. read(2) waits until the wall clock is set, and fails then (ECANCELED). Returns -1 and sets errno on
+/// failure.
+int linux_clock_watch(void);
+
+/// Waits for the next change of the clock. Returns -1 and sets errno on failure.
+int linux_clock_watch_again(int timer);
+
 /// timerfd_create(2) on CLOCK_BOOTTIME, close-on-exec. Returns -1 and sets errno on failure.
 int linux_timer(void);
 

@@ -58,6 +58,15 @@ struct JobArguments: ParsableArguments {
 
   @OptionGroup var network: NetworkArguments
 
+  @Option(help: ArgumentHelp("Do not begin before this time: RFC 3339, 22:00 or +2h.", valueName: "time"))
+  var notBefore: String?
+
+  @Option(help: ArgumentHelp("Fail if the job has not ended by this time; its bytes are kept.", valueName: "time"))
+  var deadline: String?
+
+  @Option(help: ArgumentHelp("Try again for this time after a failure, however often.", valueName: "time"))
+  var retryFor: TimeSpan?
+
   func validate() throws {
     if let batch, batch.isEmpty { throw ValidationError("--batch is empty.") }
     if let retries, !(0...1_000_000).contains(retries) {
@@ -101,6 +110,9 @@ struct JobArguments: ParsableArguments {
     options.userAgent = userAgent
     options.referer = referer
     options.network = try network.options(paths)
+    options.schedule.notBefore = try notBefore.map { text in try validated { try StartTime.date(text) } }
+    options.schedule.deadline = try deadline.map { text in try validated { try StartTime.date(text) } }
+    options.schedule.retryFor = retryFor?.seconds
     options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
     try addHeaders(to: &options, readingSources: readingSources)
     try validated { try options.check() }

@@ -10,13 +10,13 @@ extension AttemptVerdict {
   ) {
     switch response {
     case .download(let response): self.init(response, of: record, stop: stop, now: now, using: &generator)
-    case .upload(let response): self.init(uploading: response, of: record, stop: stop, using: &generator)
+    case .upload(let response): self.init(uploading: response, of: record, stop: stop, now: now, using: &generator)
     }
   }
 
   /// For an upload `bytesDone` counts the bytes that the server acknowledged, because an upload can resume only from there.
   init(
-    uploading response: FileUploadResponse, of record: JobRecord, stop: StopReason?,
+    uploading response: FileUploadResponse, of record: JobRecord, stop: StopReason?, now: Date,
     using generator: inout some RandomNumberGenerator
   ) {
     settlement = Settlement(
@@ -38,7 +38,7 @@ extension AttemptVerdict {
     }
     let isProgress = settlement.bytesDone > record.job.bytesDone
     settlement.resetAttempts = isProgress
-    settleUnsuccessful(error, stop, record, isProgress: isProgress, using: &generator)
+    settleUnsuccessful(error, stop, record, isProgress: isProgress, now: now, using: &generator)
     if settlement.event == .cancel { settlement.followUp.leftovers = response.ledger?.encoded() }
     removesPartFile = settlement.event == .cancel
   }

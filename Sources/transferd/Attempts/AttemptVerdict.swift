@@ -42,12 +42,12 @@ struct AttemptVerdict {
       settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
       return
     }
-    settleUnsuccessful(error, stop, record, isProgress: isProgress, using: &generator)
+    settleUnsuccessful(error, stop, record, isProgress: isProgress, now: now, using: &generator)
   }
 
   /// Settles an attempt that did not succeed.
   mutating func settleUnsuccessful(
-    _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool,
+    _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool, now: Date,
     using generator: inout some RandomNumberGenerator
   ) {
     switch stop {
@@ -56,6 +56,12 @@ struct AttemptVerdict {
       settlement.resetAttempts = true
       settlement.reason = "paused by request"
       settlement.attempt.outcome = .paused
+    case .deadline? where error.isCancelled:
+      settlement.event = .fail
+      settlement.failure = .deadline(record.spec.options.schedule.deadline ?? now)
+      settlement.attempt.error = settlement.failure
+      settlement.attempt.outcome = .failed
+      settlement.reason = settlement.failure?.message
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       settleCancelled()
     case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
@@ -64,7 +70,7 @@ struct AttemptVerdict {
       settlement.reason = stop == .restart ? "its settings changed" : "the daemon stopped"
       settlement.attempt.outcome = .interrupted
     default:
-      settleFailed(error, record, isProgress: isProgress, using: &generator)
+      settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)
     }
   }
 
@@ -78,7 +84,8 @@ struct AttemptVerdict {
   }
 
   private mutating func settleFailed(
-    _ error: TransferError, _ record: JobRecord, isProgress: Bool, using generator: inout some RandomNumberGenerator
+    _ error: TransferError, _ record: JobRecord, isProgress: Bool, now: Date,
+    using generator: inout some RandomNumberGenerator
   ) {
     var failure = JobFailure(error, of: record.job.kind)
     if let status = failure.httpStatus, record.spec.options.network.retryStatus.contains(status) {
@@ -101,6 +108,11 @@ struct AttemptVerdict {
       isDiskFull
       ? Self.diskFullDelay(after: record, using: &generator)
       : Self.policy.delay(forAttempt: failedAttempts, retryAfter: error.retryAfter, using: &generator)
+    guard !isDiskFull, let retryFor = record.spec.options.schedule.retryFor else { return }
+    let since = isProgress ? now : record.failingSince ?? now
+    if now.addingTimeInterval(settlement.retryDelay.seconds) > since.addingTimeInterval(retryFor) {
+      settlement.event = .fail
+    }
   }
 
   /// The delay before the next attempt on a full disk: about double the last one, with jitter, so that many jobs do not

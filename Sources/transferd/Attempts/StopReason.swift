@@ -10,6 +10,8 @@ enum StopReason: Int, Comparable, Sendable {
   /// The daemon is stopping.
   case shutdown
   case pause
+  /// Its deadline has passed: the job fails.
+  case deadline
   case cancel
   /// Cancel the attempt, then delete the row.
   case remove

@@ -22,7 +22,7 @@ struct HookConfiguration: Equatable, Sendable {
   func wantsHook(after event: JobEvent) -> Bool {
     switch event {
     case .complete: onComplete != nil
-    case .fail: onFailure != nil
+    case .fail, .expire: onFailure != nil
     case .claim, .pause, .resume, .cancel, .retry, .requeue, .postpone: false
     }
   }

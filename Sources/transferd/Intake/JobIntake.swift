@@ -66,9 +66,13 @@ struct JobIntake: Sendable {
       for index in drafts.indices { drafts[index].refuse(Problem(.unavailable, "the daemon is stopping")) }
     }
     let open = drafts.indices.filter { drafts[$0].spec != nil }
+    let haveTimes = drafts.contains { draft in
+      guard let schedule = draft.spec?.options.schedule else { return false }
+      return schedule.notBefore != nil || schedule.deadline != nil
+    }
     let stored = await store.submit(open.compactMap { drafts[$0].spec }, in: caller.scope, at: Date())
     for (index, result) in zip(open, stored) { drafts[index] = .decided(result.mapError(Problem.init)) }
-    await scheduler.didAdd(stored.compactMap { try? $0.get() })
+    await scheduler.didAdd(stored.compactMap { try? $0.get() }, haveTimes: haveTimes)
     return drafts.map(\.result)
   }
 

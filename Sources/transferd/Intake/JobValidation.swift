@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import Store
 import TransferAPI
@@ -8,6 +9,8 @@ import WireValues
 struct JobValidation {
   /// Default maximum of consecutive attempts without progress.
   var maxAttempts = JobOptions.standardMaxAttempts
+  /// The time at which the job is added.
+  var now = Date()
   /// The user who adds the job.
   var caller = Caller.owner
 
@@ -68,7 +71,12 @@ struct JobValidation {
     }
     spec.priority = job.priority
     spec.paused = job.paused
-    spec.options.maxAttempts = job.options.maxAttempts ?? maxAttempts
+    if let deadline = job.options.schedule.deadline, deadline <= now {
+      throw Problem(.invalid, "the deadline \(WireCoding.rfc3339(deadline)) has passed")
+    }
+    // With `retryFor` alone only the time counts.
+    let standard = job.options.schedule.retryFor == nil ? maxAttempts : JobOptions.maximumAttempts
+    spec.options.maxAttempts = job.options.maxAttempts ?? standard
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Logging
 import Store
+import Threads
 import TransferEngine
 
 /// The daemon from start to end: lock, store, recovery, socket, jobs, until a signal.
@@ -46,6 +47,9 @@ struct DaemonProcess: Sendable {
         group.addTask { await status.run() }
         group.addTask(priority: .background) { await parts.history.run() }
         group.addTask(priority: .background) { await network.run() }
+        group.addTask(priority: .background) {
+          for await _ in ClockChanges.stream() { await parts.scheduler.clockChanged() }
+        }
         for await reason in stops {
           parts.setup.logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])
           group.cancelAll()
@@ -76,6 +80,7 @@ struct DaemonProcess: Sendable {
 
   /// Starts the jobs and the follow-up actions that are due.
   private static func begin(_ parts: DaemonParts, _ services: DaemonServices) async {
+    await parts.scheduler.checkTimes()
     await parts.scheduler.wake()
     await parts.followUps.start()
     await services.sweepSpools()

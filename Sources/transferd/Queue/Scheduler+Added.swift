@@ -2,7 +2,9 @@ import Store
 
 extension Scheduler {
   /// Called after jobs were added to the store. Jobs that existed before need no action.
-  func didAdd(_ submissions: [Submission]) {
+  /// - Parameter haveTimes: whether one of them has a start time or a deadline.
+  func didAdd(_ submissions: [Submission], haveTimes: Bool) {
+    if haveTimes { checkTimes() }
     for submission in submissions {
       if let first = submission.blockedBy { blockingUploads.insert(first) }
     }

@@ -146,7 +146,7 @@ extension Scheduler {
     case .pause: logger.info("job paused", metadata: metadata)
     case .cancel: logger.info("job cancelled", metadata: metadata)
     case .requeue: logger.info("job interrupted", metadata: metadata)
-    case .claim, .resume, .retry: break
+    case .claim, .resume, .retry, .expire: break
     }
   }
 }

@@ -10,7 +10,7 @@ extension Scheduler {
   func startFollowUps(_ settlement: Settlement, _ record: JobRecord) {
     switch settlement.event {
     case .complete, .fail, .cancel: break
-    case .claim, .pause, .resume, .retry, .requeue, .postpone: return
+    case .claim, .pause, .resume, .retry, .requeue, .postpone, .expire: return
     }
     // The row is durable now. If the daemon crashes before the spooled file is deleted, the next start deletes it.
     if settlement.event == .complete, record.spec.spool != nil {
@@ -25,7 +25,7 @@ extension Scheduler {
     if isNeeded { Task { await followUpRunner.wake() } }
   }
 
-  /// Called after a user cancelled or removed jobs. Uploads that they blocked may start, and servers may need a cleanup.
+  /// Called after jobs ended without an attempt: cancelled, removed, or past their deadline. Uploads that they blocked may start, and servers may need a cleanup.
   func didWithdraw(_ ids: [JobID]) async {
     let unblocking = ids.filter { blockingUploads.remove($0) != nil }
     if !unblocking.isEmpty { wake() }

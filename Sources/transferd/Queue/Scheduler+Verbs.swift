@@ -160,7 +160,11 @@ extension Scheduler {
   /// - Parameter ids: those that may have blocked other uploads.
   private func didChange(by verb: JobVerb, _ ids: [JobID]) async {
     switch verb {
-    case .resume, .retry: wake()
+    case .resume: wake()
+    case .retry:
+      // A failed job may have a deadline that is still to come.
+      checkTimes()
+      wake()
     case .cancel, .remove: await didWithdraw(ids)
     case .pause: break
     }

@@ -43,6 +43,7 @@ actor Scheduler {
   var alarm: Task<Void, Never>?
   var alarmTime: ContinuousClock.Instant?
   var sampler: Task<Void, Never>?
+  var timeCheck = TimeCheck()
 
   init(
     store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Logging
+import Store
+import Threads
+import TransferAPI
+
+/// Start times and deadlines of jobs. Between two of these times nothing runs for them.
+extension Scheduler {
+  /// The check of start times and deadlines, and the alarm for the next one.
+  struct TimeCheck {
+    var isRunning = false
+    /// Something has changed since the check began.
+    var isStale = false
+    var alarm: Task<Void, Never>?
+  }
+
+  /// Seconds until the next check while an attempt stops because of its deadline.
+  private static let stoppingInterval = 1.0
+  /// The longest time in seconds between two checks.
+  private static let longestInterval = 86_400.0
+
+  /// Call this at the start, after jobs with times were added or may run again, and after the wall clock was set. Never waits.
+  func checkTimes() {
+    timeCheck.isStale = true
+    guard !timeCheck.isRunning, !isStopping else { return }
+    timeCheck.isRunning = true
+    Task { await runTimeChecks() }
+  }
+
+  /// The wall clock was set: other times may be due now.
+  func clockChanged() {
+    checkTimes()
+    wake()
+  }
+
+  private func runTimeChecks() async {
+    var delay: TimeInterval?
+    while timeCheck.isStale {
+      timeCheck.isStale = false
+      delay = await applyDueTimes()
+    }
+    timeCheck.isRunning = false
+    timeCheck.alarm?.cancel()
+    timeCheck.alarm = nil
+    guard let delay, !isStopping else { return }
+    timeCheck.alarm = Task {
+      do { try await Task.pause(for: .seconds(delay)) } catch { return }
+      self.checkTimes()
+    }
+  }
+
+  /// - Returns: the seconds until the next check; `nil`: none is needed.
+  private func applyDueTimes() async -> TimeInterval? {
+    do {
+      let due = try await store.applyDueTimes(at: Date(), wantsHook: limits.hooks.wantsHook(after: .expire))
+      if due.released > 0 { wake() }
+      if !due.expired.isEmpty {
+        logger.notice("jobs have missed their deadlines", metadata: ["jobs": "\(due.expired.count)"])
+        await didWithdraw(due.expired)
+      }
+      guard due.running.isEmpty else {
+        stop(due.running, .deadline)
+        return Self.stoppingInterval
+      }
+      // Never 0: the alarm's clock and the wall clock may differ slightly.
+      return due.next.map { min(max(0.001, $0.timeIntervalSinceNow), Self.longestInterval) }
+    } catch {
+      logger.error("cannot check start times and deadlines", metadata: ["error": "\(error)"])
+      return JobQueue.failureDelay
+    }
+  }
+}
