@@ -5,8 +5,7 @@ public import TransferAPI
 extension Store {
   /// A page of a list.
   public struct JobListPage: Sendable {
-    /// Without their secrets.
-    public var jobs: [Job]
+    public var jobs: [ListedJob]
     /// Where the next page begins; `nil` if this is the last one.
     public var next: JobListCursor?
   }
@@ -32,9 +31,12 @@ extension Store {
   }
 
   /// The jobs among `ids` that exist in scope, in the order of `ids`, as clients see them.
-  public func jobList(ids: [JobID], in scope: Scope) async throws(StoreError) -> [(job: Job, batch: BatchID?)] {
+  public func jobList(ids: [JobID], in scope: Scope) async throws(StoreError) -> [(job: ListedJob, batch: BatchID?)] {
     try await records(ids, in: scope).map { record in
-      (record.job, record.job.batch.map { BatchID(owner: record.spec.owner, name: $0) })
+      (
+        ListedJob(job: record.job, waitFacts: record.waitFacts),
+        record.job.batch.map { BatchID(owner: record.spec.owner, name: $0) }
+      )
     }
   }
 }
@@ -46,6 +48,7 @@ private struct JobListRows {
   private let find: PreparedStatement
   /// The jobs of a batch usually have the same options: they are decoded once.
   private var last: (text: String?, options: JobOptions) = (nil, JobOptions())
+  private var origins: [Int64: String] = [:]
 
   init(_ db: Database, in scope: Scope) throws {
     self.db = db
@@ -55,12 +58,12 @@ private struct JobListRows {
 
   private static let sql = """
     SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, bytes_done, bytes_total, \
-    attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
+    origin_id, waits_until, blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
     action_state, action_message FROM job WHERE id = :id
     """
 
-  mutating func jobs(_ ids: [JobID]) throws -> [Job] {
-    var jobs: [Job] = []
+  mutating func jobs(_ ids: [JobID]) throws -> [ListedJob] {
+    var jobs: [ListedJob] = []
     jobs.reserveCapacity(ids.count)
     let find = find
     for id in ids {
@@ -74,13 +77,13 @@ private struct JobListRows {
       if isOpen {
         jobs.append(job)
       } else if let record = try JobRecord.fetch(db, id: id, in: scope) {
-        jobs.append(record.job)
+        jobs.append(ListedJob(job: record.job, waitFacts: record.waitFacts))
       }
     }
     return jobs
   }
 
-  private mutating func job(_ id: JobID, _ row: inout RowReader) throws -> (job: Job, isOpen: Bool) {
+  private mutating func job(_ id: JobID, _ row: inout RowReader) throws -> (job: ListedJob, isOpen: Bool) {
     row.subject = "job \(id)"
     var job = Job(
       id: id, kind: try row.word("kind"), state: try row.word("state"), source: try row.text("source"),
@@ -103,7 +106,23 @@ private struct JobListRows {
     if let state: FileAction.State = try row.optionalWord("action_state") {
       job.action = FileAction(state: state, message: try row.optionalText("action_message"))
     }
-    return (job, isOpen)
+    if job.state == .completed { job.result = .transferred }
+    return (ListedJob(job: job, waitFacts: try waitFacts(job.state, &row)), isOpen)
+  }
+
+  private mutating func waitFacts(_ state: JobState, _ row: inout RowReader) throws -> WaitFacts? {
+    guard state == .queued || state == .retrying else { return nil }
+    return WaitFacts(
+      origin: try origin(try row.int64("origin_id")), waitsUntil: try row.optionalDate("waits_until"),
+      isBlocked: try row.optionalJobID("blocked_by") != nil,
+      runsAlone: try row.int("crash_marks") >= JobRecord.marksToRunAlone)
+  }
+
+  private mutating func origin(_ id: Int64) throws -> String {
+    if let name = origins[id] { return name }
+    let name = try db.originName(id)
+    origins[id] = name
+    return name
   }
 
   private mutating func options(_ row: inout RowReader) throws -> JobOptions {

@@ -38,7 +38,7 @@ import TransferAPI
     var (jobs, cursor): ([Job], JobListCursor?) = ([], nil)
     repeat {
       let next = try await store.jobList(state: state, batch: batch, order: order, from: cursor, limit: page, in: scope)
-      jobs += next.jobs
+      jobs += next.jobs.map(\.job)
       cursor = next.next
     } while cursor != nil
     return jobs

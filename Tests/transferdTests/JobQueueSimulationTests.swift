@@ -107,15 +107,17 @@ private struct Simulation {
   }
 
   private mutating func add() throws {
+    var needsIsolation = false
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let id = JobID(Int64(jobs.count + 1))
       jobs[id] = Job(
         origin: ["a", "b", "c"].randomElement(using: &random)!, priority: .random(in: 0...1, using: &random),
         dueAt: now,
         runsAlone: Int.random(in: 0..<10, using: &random) == 0)
-      if jobs[id]!.runsAlone { try send(.isolationNeeded) }
+      needsIsolation = needsIsolation || jobs[id]!.runsAlone
     }
     try send(.jobsChanged)
+    if needsIsolation { try send(.isolationNeeded) }
   }
 
   private mutating func passTime(_ seconds: TimeInterval) throws {
@@ -235,7 +237,10 @@ private struct Simulation {
       case .search, .searchToRunAlone, .turn:
         try check(operation == nil, "\(action) begins during \(operation as Any)")
         operation = action
-        if case .turn(_, let claiming) = action { try checkLimits(claiming) }
+        if case .turn(_, let claiming) = action {
+          try checkLimits(claiming)
+          for id in claiming { try check(waiting(id, in: queue) == nil, "\(id) starts and waits") }
+        }
       case .start(let ids):
         for id in ids {
           try check(started.insert(id).inserted, "\(id) starts twice")
@@ -244,6 +249,38 @@ private struct Simulation {
       case .cancel(let ids): try check(started.isSuperset(of: ids), "an attempt that ended is cancelled")
       case .wakeAt(let time): setAlarm(time)
       case .limitIsolation(let attempt, _): isolated = attempt
+      }
+    }
+    try checkReasons()
+  }
+
+  private func waiting(_ id: JobID, in queue: JobQueue) -> Waiting? {
+    let job = jobs[id]!
+    let shown = TransferAPI.Job(
+      id: id, kind: .download, state: job.dueAt > now ? .retrying : .queued, source: "", destination: "",
+      maxAttempts: 1, retryAt: job.dueAt > now ? job.dueAt : nil, createdAt: now)
+    return queue.waiting(shown, WaitFacts(origin: job.origin, runsAlone: job.runsAlone), now: now)
+  }
+
+  /// A job that could run and does not has a reason, and runs once the reason is gone; a job that is claimed has none.
+  private func checkReasons() throws {
+    // An alarm that is due comes next.
+    guard operation == nil, alarm.map({ $0 > now }) ?? true else { return }
+    var relaxed = queue
+    relaxed.governor = OriginGovernor(now: now)
+    _ = relaxed.handle(
+      .limitsChanged(
+        .init(admission: Admission(maxActive: 10_000, maxPerOrigin: .fixed(10_000)), maximumFinishing: 10_000)),
+      now: now)
+    for (id, job) in jobs where !job.isDone && !job.isRunning && !job.runsAlone {
+      guard let waiting = waiting(id, in: queue) else { throw broken("\(id) waits for no reason: \(job) \(queue)") }
+      switch waiting.reason {
+      case .retry: try check(waiting.until == job.dueAt, "\(id) waits until another time")
+      case .slot, .origin:
+        guard queue.isolated == nil, queue.isStarted, job.dueAt <= now, queue.searchesAgainAt == nil else { continue }
+        try check(self.waiting(id, in: relaxed) == nil, "\(id) waits without any limit: \(waiting)")
+      case .disk: try check(queue.searchesAgainAt != nil, "\(id) waits for a database that works")
+      default: throw broken("\(id) waits for \(waiting.reason)")
       }
     }
   }

@@ -17,6 +17,12 @@ enum DetailText {
     rows.append(("attempt", "\(job.attempt) of \(job.maxAttempts)"))
     append(&rows, "next attempt", job.retryAt.map(WireCoding.rfc3339))
     append(
+      &rows, "waiting",
+      job.waiting.map { waiting in
+        "\(waiting.detail)" + (waiting.until.map { ", until \(WireCoding.rfc3339($0))" } ?? "")
+          + " (\(waiting.reason.rawValue))"
+      })
+    append(
       &rows, "error",
       job.error.map { "\($0.message) (\($0.code)\($0.transient ? ", may pass" : ""))" })
     rows.append(("priority", String(job.priority)))

@@ -50,7 +50,8 @@ struct Admission: Equatable, Sendable {
     return picked.map(\.id)
   }
 
-  private func bounded(_ capacity: Int) -> Int {
+  /// The capacity within a fixed `maxPerOrigin`.
+  func bounded(_ capacity: Int) -> Int {
     switch maxPerOrigin {
     case .automatic: capacity
     case .fixed(let limit): min(limit, capacity)

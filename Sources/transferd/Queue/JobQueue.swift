@@ -61,8 +61,8 @@ struct JobQueue: Sendable {
   private(set) var isolated: IsolatedAttempt?
   private(set) var isStopping = false
   /// The first `.jobsChanged` has come; before it no job starts.
-  private var isStarted = false
-  private var load = Admission.Load()
+  private(set) var isStarted = false
+  private(set) var load = Admission.Load()
   private var window = CandidateWindow()
   /// The store may have candidates that are not in the window.
   private var isWindowStale = true
@@ -73,7 +73,7 @@ struct JobQueue: Sendable {
   /// The store was searched for such a job, and nothing has changed since.
   private var hasSearchedToRunAlone = false
   /// No search before this time, because the store failed.
-  private var searchesAgainAt: Date?
+  private(set) var searchesAgainAt: Date?
   private var operation: Operation?
   /// Attempts that ended and are not stored yet, in the order of their ends.
   private var ended: [JobID] = []
@@ -282,15 +282,10 @@ struct JobQueue: Sendable {
 
   /// The waiting jobs to start in the free slots.
   private mutating func pick(now: Date) -> Pick {
-    // checked: counts running jobs
-    let finishing = attempts.count - load.total
     guard isolated == nil, !isStopping, load.total < limits.admission.maxActive, finishing < limits.maximumFinishing
     else { return .jobs([]) }
     governor.adjustToClock(now)
-    let capacity = { [governor, widths, limits] name in
-      let capacity = governor.capacity(of: name, now: now)
-      return limits.admission.maxPerOrigin == .automatic ? min(capacity, widths.limit(of: name)) : capacity
-    }
+    let capacity = capacityRule(now: now)
     // New jobs may have a higher priority than those in the window.
     if !isWindowStale {
       let picked = limits.admission.pick(
@@ -304,6 +299,18 @@ struct JobQueue: Sendable {
     isWindowStale = false
     return .search(.init(excludedOrigins: excluded, reopenTimes: reopenTimes, limit: Self.windowSize))
   }
+
+  /// The number of concurrent transfers that an origin may have now; a fixed `maxPerOrigin` is a further bound.
+  func capacityRule(now: Date) -> (String) -> Int {
+    // Not `self`: it holds the window, which would be copied at the next change.
+    { [governor, widths, limits] origin in
+      let capacity = governor.capacity(of: origin, now: now)
+      return limits.admission.maxPerOrigin == .automatic ? min(capacity, widths.limit(of: origin)) : capacity
+    }
+  }
+
+  /// Attempts that verify and rename their files.
+  var finishing: Int { attempts.count - load.total }  // checked: counts running jobs
 
   /// The ids without those of jobs whose last attempt is not stored yet, because a job has only one attempt at a time.
   private mutating func startable(_ ids: [JobID]) -> [JobID] {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPServer
 import NIOCore
 import NIOHTTP1
@@ -84,8 +85,8 @@ struct JobListing: Sendable {
     let page = try await daemon.store.jobList(
       state: state, batch: batch, order: order, from: cursor, limit: limit, in: scope)
     (cursor, isAtEnd) = (page.next, page.next == nil)
-    nextID = page.next == nil || order == .priority ? nil : page.jobs.last?.id
-    return overlaid(page.jobs)
+    nextID = page.next == nil || order == .priority ? nil : page.jobs.last?.job.id
+    return await overlaid(page.jobs)
   }
 
   private mutating func next(of ids: ArraySlice<JobID>, _ limit: Int) async throws -> [Job] {
@@ -95,11 +96,18 @@ struct JobListing: Sendable {
     nextID = wanted.count < limit ? nil : wanted.last
     // Ids without a job are left out; the client can compare.
     let found = try await daemon.store.jobList(ids: wanted, in: scope).filter { batch == nil || $0.batch == batch }
-    return overlaid(found.map(\.job))
+    return await overlaid(found.map(\.job))
   }
 
-  private func overlaid(_ jobs: [Job]) -> [Job] {
-    jobs.map { $0.state == .running ? daemon.scheduler.tracker.overlay($0) : $0 }
-      .filter { state == nil || $0.state == state }
+  /// The jobs as they are now: live numbers of running ones, and why the others wait.
+  private func overlaid(_ jobs: [ListedJob]) async -> [Job] {
+    let queue = jobs.contains { $0.waitFacts != nil } ? await daemon.scheduler.queue : nil
+    let now = Date()
+    return jobs.map { listed in
+      var job = listed.job.state == .running ? daemon.scheduler.tracker.overlay(listed.job) : listed.job
+      if let facts = listed.waitFacts { job.waiting = queue?.waiting(job, facts, now: now) }
+      return job
+    }
+    .filter { state == nil || $0.state == state }
   }
 }

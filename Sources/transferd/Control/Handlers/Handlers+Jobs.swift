@@ -19,7 +19,7 @@ extension Handlers {
     guard let (record, attempts) = try await daemon.store.detail(id, in: try request.scope()) else {
       throw StoreError.notFound(id)
     }
-    return try Reply.json(JobDetail(daemon.scheduler.tracker.overlay(record.job), record, attempts))
+    return try Reply.json(JobDetail(await daemon.scheduler.shown(record), record, attempts))
   }
 
   static let changeJob: RouteTable.Handler = { request, daemon in
@@ -39,7 +39,7 @@ extension Handlers {
       guard let record = try await daemon.scheduler.apply(verb, to: id, in: request.caller.scope).get() else {
         throw StoreError.notFound(id)
       }
-      return try Reply.json(daemon.scheduler.tracker.overlay(record.job))
+      return try Reply.json(await daemon.scheduler.shown(record))
     }
   }
 

@@ -1,0 +1,55 @@
+import TransferAPI
+
+/// The text of `why`: a sentence with the state of a job and its reason, and one with what would change it.
+enum WhyText {
+  static func lines(_ detail: JobDetail) -> [String] {
+    let job = detail.job
+    let (reason, remedy) =
+      switch job.state {
+      case .queued, .retrying: waiting(detail)
+      case .running: (running(job), nil)
+      case .paused: ("is paused", "transferctl resume \(job.id) continues it.")
+      case .completed: ("completed at \(job.finishedAt.map(WireCoding.rfc3339) ?? "an unknown time")", nil)
+      case .failed: ("failed: \(failure(job))", "transferctl retry \(job.id) tries again.")
+      case .cancelled: ("was cancelled", "transferctl retry \(job.id) starts it again.")
+      }
+    return ["job \(job.id) \(reason.printable)."] + [remedy].compactMap { $0 }
+  }
+
+  private static func waiting(_ detail: JobDetail) -> (reason: String, remedy: String?) {
+    let job = detail.job
+    guard let waiting = job.waiting else { return ("starts now", nil) }
+    let until = waiting.until.map { ", until \(WireCoding.rfc3339($0))" } ?? ""
+    return ("waits: \(waiting.detail)\(until)", remedy(waiting, detail))
+  }
+
+  /// What would let the job run, apart from the clock.
+  private static func remedy(_ waiting: Waiting, _ detail: JobDetail) -> String {
+    let id = detail.job.id
+    switch waiting.reason {
+    case .slot: return "It starts when a transfer ends. transferctl set \(id) --priority N moves it forward."
+    case .origin:
+      return waiting.until == nil
+        ? "It starts when a transfer with this server ends. transferctl set \(id) --priority N moves it forward."
+        : "transferctl retry \(id) tries now."
+    case .retry: return "transferctl retry \(id) tries now."
+    case .notBefore, .window: return "It starts at that time, as soon as a slot is free."
+    case .blockedBy:
+      guard let first = detail.blockedBy else { return "It starts when that upload has ended." }
+      return "It starts when job \(first) has ended."
+    case .disk: return "It continues when there is free space on the disk of its destination."
+    case .network: return "It starts when the network is there."
+    case .after, .batch, .limit: return "It starts when that has changed."
+    }
+  }
+
+  private static func running(_ job: Job) -> String {
+    let total = job.bytesTotal.map { " of \(HumanNumbers.size($0))" } ?? ""
+    return
+      "runs: attempt \(job.attempt), \(HumanNumbers.size(job.bytesDone))\(total), \(HumanNumbers.rate(job.bytesPerSecond))"
+  }
+
+  private static func failure(_ job: Job) -> String {
+    job.error.map { "\($0.message) (\($0.code))" } ?? "without a reason"
+  }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import Store
+import TransferAPI
+import WireValues
+
+/// Why a waiting job does not start now. The same conditions that `pick` and the store's searches apply.
+extension JobQueue {
+  /// - Parameter job: a queued or retrying job; for others the result is `nil`.
+  /// - Returns: `nil` for a job that starts with the next turn.
+  func waiting(_ job: Job, _ facts: WaitFacts, now: Date) -> Waiting? {
+    if let time = facts.waitsUntil, time > now {
+      return Waiting(.notBefore, until: time, "it begins at its start time (notBefore)")
+    }
+    if facts.isBlocked { return Waiting(.blockedBy, "an earlier upload to the same URL goes first") }
+    if job.state == .retrying, let time = job.retryAt, time > now { return waitingForRetry(job, time, facts, now) }
+    if let obstacle = obstacle(to: facts.origin, now: now) { return obstacle }
+    guard facts.runsAlone, !attempts.isEmpty else { return nil }
+    return Waiting(
+      .slot, "it runs alone, because the daemon crashed twice while it ran, and \(Self.transfers(attempts.count)) now")
+  }
+
+  private func waitingForRetry(_ job: Job, _ time: Date, _ facts: WaitFacts, _ now: Date) -> Waiting {
+    if job.error?.code == .diskFull {
+      return Waiting(.disk, until: time, "the disk was full; it looks for free space again then")
+    }
+    if let opening = governor.reopenTime(of: facts.origin, after: now), opening > time {
+      return closed(facts.origin, until: opening)
+    }
+    let reason = job.error.map { "the last attempt failed (\($0.code))" } ?? "the last attempt failed"
+    return Waiting(
+      .retry, until: time, "\(reason); attempt \(job.attempt.saturatingSum(1)) of \(job.maxAttempts) follows")
+  }
+
+  /// What keeps every job of an origin from starting; `nil`: nothing.
+  private func obstacle(to origin: String, now: Date) -> Waiting? {
+    if let time = searchesAgainAt, time > now {
+      return Waiting(.disk, until: time, "the daemon's database cannot be used; it is tried again then")
+    }
+    if !isStarted { return Waiting(.slot, "the daemon is starting") }
+    if isStopping { return Waiting(.slot, "the daemon is stopping") }
+    if isolated != nil {
+      return Waiting(.slot, "another job runs alone, because the daemon crashed twice while it ran")
+    }
+    let admission = limits.admission
+    guard load.total < admission.maxActive else {
+      return Waiting(.slot, "\(Self.transfers(load.total)), as many as maxActive allows")
+    }
+    guard finishing < limits.maximumFinishing else {
+      return Waiting(.slot, "\(finishing) files are being verified and synced to disk")
+    }
+    if let time = governor.reopenTime(of: origin, after: now) { return closed(origin, until: time) }
+    let running = load.perOrigin[origin, default: 0]
+    guard running >= admission.bounded(capacityRule(now: now)(origin)) else { return nil }
+    if governor.capacity(of: origin, now: now) == 1 {
+      return Waiting(.origin, "\(origin) cannot be reached: one job at a time tries")
+    }
+    return Waiting(.origin, "\(Self.transfers(running)) with \(origin), as many as maxPerOrigin allows")
+  }
+
+  private func closed(_ origin: String, until time: Date) -> Waiting {
+    let isBlock = governor.origins[origin]?.blockedUntil.map { $0 >= time } ?? false
+    let reason = isBlock ? "has asked for a pause (Retry-After)" : "cannot be reached; it is tried again then"
+    return Waiting(.origin, until: time, "\(origin) \(reason)")
+  }
+
+  private static func transfers(_ count: Int) -> String { count == 1 ? "1 transfer runs" : "\(count) transfers run" }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Store
+import Testing
+import TransferAPI
+
+@testable import transferd
+
+/// What `waiting` says. JobQueueSimulationTests compares it with what the queue does.
+@Suite struct JobQueueWaitingTests {
+  private static let now = Date(timeIntervalSince1970: 1_000_000)
+  private static let origin = "https://h:443"
+
+  private func queue(maxActive: Int = 4, running: Int = 0) -> JobQueue {
+    var queue = JobQueue(
+      limits: .init(admission: Admission(maxActive: maxActive, maxPerOrigin: .fixed(2))),
+      governor: OriginGovernor(now: Self.now))
+    _ = queue.handle(.jobsChanged, now: Self.now)
+    let claims = (0..<running).map { JobQueueEvent.Claim(job: JobID(Int64(100 + $0)), origin: Self.origin, fence: 1) }
+    _ = queue.handle(.turned(.init(claimed: claims)), now: Self.now)
+    return queue
+  }
+
+  private func waiting(
+    _ queue: JobQueue, retryIn seconds: Double? = nil, error: JobFailure.Code? = nil,
+    _ change: (inout WaitFacts) -> Void = { _ in }
+  ) -> Waiting? {
+    var job = Job(
+      id: JobID(7), kind: .upload, state: seconds == nil ? .queued : .retrying, source: "/a",
+      destination: "https://h/a",
+      attempt: 2, maxAttempts: 5, retryAt: seconds.map(Self.now.addingTimeInterval), createdAt: Self.now)
+    job.error = error.map { JobFailure(code: $0, message: "m", transient: true) }
+    var facts = WaitFacts(origin: Self.origin)
+    change(&facts)
+    return queue.waiting(job, facts, now: Self.now)
+  }
+
+  @Test("a job that can start waits for nothing")
+  func none() {
+    #expect(waiting(queue()) == nil)
+    #expect(waiting(queue(running: 1)) == nil)
+    #expect(waiting(queue(), retryIn: 0) == nil)
+    #expect(waiting(queue()) { $0.waitsUntil = Self.now } == nil)
+  }
+
+  @Test("a start time and an earlier upload come before everything else")
+  func facts() {
+    let time = Self.now + 60
+    let late = waiting(queue(maxActive: 1, running: 1)) { $0.waitsUntil = time }
+    #expect(late?.reason == .notBefore && late?.until == time)
+    let blocked = waiting(queue(maxActive: 1, running: 1)) { $0.isBlocked = true }
+    #expect(blocked?.reason == .blockedBy && blocked?.until == nil)
+  }
+
+  @Test("limits are named with their numbers")
+  func limits() {
+    let full = waiting(queue(maxActive: 1, running: 1))
+    #expect(full == Waiting(.slot, "1 transfer runs, as many as maxActive allows"))
+    let origin = waiting(queue(running: 2))
+    #expect(origin == Waiting(.origin, "2 transfers run with https://h:443, as many as maxPerOrigin allows"))
+    #expect(waiting(queue(running: 2)) { $0.origin = "https://other:443" } == nil)
+    #expect(waiting(queue(running: 1)) { $0.runsAlone = true }?.reason == .slot)
+  }
+
+  @Test("a retry names its time and its cause; a server that has asked for a longer pause comes first")
+  func retries() {
+    let retry = waiting(queue(), retryIn: 30, error: .http(503))
+    #expect(retry?.reason == .retry && retry?.until == Self.now + 30)
+    #expect(retry?.detail == "the last attempt failed (http-503); attempt 3 of 5 follows")
+    #expect(waiting(queue(), retryIn: 30, error: .diskFull)?.reason == .disk)
+    var closed = queue()
+    _ = closed.governor.close(Self.origin, for: .seconds(60), now: Self.now)
+    let paused = waiting(closed, retryIn: 30)
+    #expect(paused?.reason == .origin && paused?.until == Self.now + 60)
+    #expect(paused?.detail == "https://h:443 has asked for a pause (Retry-After)")
+    #expect(waiting(closed)?.reason == .origin)
+    #expect(waiting(closed, retryIn: 90)?.reason == .retry)
+  }
+
+  @Test("an origin that cannot be reached says so")
+  func unreachable() {
+    var queue = queue()
+    for second in 0..<16 {
+      queue.governor.recordConnectionFailure(
+        to: Self.origin, by: JobID(1), now: Self.now.addingTimeInterval(Double(second * 5 - 80)))
+    }
+    let waiting = waiting(queue)
+    #expect(waiting?.reason == .origin && waiting?.detail.contains("cannot be reached") == true, "\(waiting as Any)")
+  }
+}
