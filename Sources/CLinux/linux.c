@@ -61,6 +61,7 @@ int linux_open_without_magic_links(int directory, const char *path, int flags) {
   return descriptor;
 }
 
+const long linux_keep_time = UTIME_OMIT;
 const int linux_path_only = O_PATH;
 
 void linux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

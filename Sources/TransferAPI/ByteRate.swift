@@ -1,5 +1,3 @@
-import WireValues
-
 /// A rate as people write it: `500`, `64K`, `1.5M`, `2G` (binary) bytes a second; 1 or more.
 public struct ByteRate: Codable, Equatable, Sendable {
   public let bytesPerSecond: Int64
@@ -10,20 +8,8 @@ public struct ByteRate: Codable, Equatable, Sendable {
   }
 
   public init?(_ text: String) {
-    var digits = Substring(text)
-    var factor = 1.0
-    if let suffix = digits.last, !suffix.isNumber {
-      switch suffix {
-      case "K", "k": factor = 1024
-      case "M", "m": factor = 1024 * 1024
-      case "G", "g": factor = 1024 * 1024 * 1024
-      default: return nil
-      }
-      digits.removeLast()
-    }
-    guard let number = decimal(digits) else { return nil }
-    guard let rate = CheckedNumber(rounding: (number * factor).rounded(.down)).value else { return nil }
-    self.init(bytesPerSecond: rate)
+    guard let size = ByteSize(text) else { return nil }
+    bytesPerSecond = size.bytes
   }
 
   public init(from decoder: any Decoder) throws {

@@ -38,6 +38,8 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let sourceMissing = Code(rawValue: "source-missing")
     public static let destinationExists = Code(rawValue: "destination-exists")
     public static let destinationMissing = Code(rawValue: "destination-missing")
+    /// The file is larger than `maxSize`.
+    public static let tooLarge = Code(rawValue: "too-large")
     public static let diskFull = Code(rawValue: "disk-full")
     public static let permission = Code(rawValue: "permission")
     public static let unsupportedProtocol = Code(rawValue: "unsupported-protocol")

@@ -10,6 +10,13 @@ extension JobOptions {
     /// The digest that the file must have: `ALG=HEX`.
     public var checksum: String?
 
+    /// Permission bits of the file in octal, at most `0777`; `nil`: those of the replaced file, else what the umask leaves.
+    public var mode: String?
+    /// Give the file the modification time that the server reports.
+    public var remoteTime = false
+    /// The most bytes that the file may have, 1 or more; `nil`: no limit.
+    public var maxSize: Int64?
+
     public init() {}
 
     mutating func visit(_ visitor: inout some OptionVisitor) throws {
@@ -17,6 +24,19 @@ extension JobOptions {
       try visitor.option("createDirectories", &createDirectories, default: false)
       try visitor.option("replace", &replace, default: false)
       try visitor.option("checksum", &checksum, default: nil)
+      try visitor.option("mode", &mode, default: nil)
+      try visitor.option("remoteTime", &remoteTime, default: false)
+      try visitor.size("maxSize", &maxSize)
+    }
+
+    /// The value of `mode`; `nil` if there is none.
+    /// - Throws: `WireError` unless it is an octal number from 0 to 0777.
+    public func permissions() throws(WireError) -> UInt16? {
+      guard let mode else { return nil }
+      guard (1...4).contains(mode.utf8.count), mode.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "7") ~= $0 }),
+        let bits = UInt16(mode, radix: 8), bits <= 0o777
+      else { throw WireError("the mode must be an octal number of at most 0777, like 0644") }
+      return bits
     }
   }
 }

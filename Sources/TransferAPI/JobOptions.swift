@@ -62,6 +62,7 @@ public struct JobOptions: Equatable, Sendable {
     }
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
+    _ = try download.permissions()
     try checkHeaders()
     try network.check(scheme: scheme)
     try schedule.check()

@@ -29,6 +29,13 @@ extension OptionVisitor {
     value = field?.value
   }
 
+  /// Bytes, which clients may write as `1M`.
+  mutating func size(_ name: String, _ value: inout Int64?) throws {
+    var field = value.map(SizeField.init)
+    try option(name, &field, default: nil)
+    value = field?.value
+  }
+
   /// Seconds, which clients may write as `5m`.
   mutating func seconds(_ name: String, _ value: inout Double?) throws {
     var field = value.map(SecondsField.init)
@@ -94,6 +101,17 @@ private struct RateField: Codable, Equatable, Sendable {
   let value: Int64
   init(_ value: Int64) { self.value = value }
   init(from decoder: any Decoder) throws { value = try ByteRate(from: decoder).bytesPerSecond }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
+private struct SizeField: Codable, Equatable, Sendable {
+  let value: Int64
+  init(_ value: Int64) { self.value = value }
+  init(from decoder: any Decoder) throws { value = try ByteSize(from: decoder).bytes }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

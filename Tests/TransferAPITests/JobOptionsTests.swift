@@ -65,9 +65,11 @@ import Testing
         "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
         "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "insecure", "ipVersion",
         "limitRate",
-        "maxAttempts", "method", "nameFromResponse", "notBefore", "onChange", "onSuccess", "profile", "protocol",
+        "maxAttempts", "maxSize", "method", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "profile",
+        "protocol",
         "proxy",
-        "proxyCredentials", "referer", "region", "replace", "resolve", "retryFor", "retryStatus", "secretHeaders",
+        "proxyCredentials", "referer", "region", "remoteTime", "replace", "resolve", "retryFor", "retryStatus",
+        "secretHeaders",
         "stallTimeout",
         "userAgent", "verify",
       ])
@@ -105,7 +107,7 @@ import Testing
     #expect(
       json.contains(
         #""options":{"createDirectories":false,"follows":6,"hasCredentials":false,"headerReferences":{"X-Key":"env:KEY"},"#
-          + #""headers":{},"insecure":false,"limitRate":5,"nameFromResponse":false,"replace":false,"secretHeaders":["Authorization"],"#
+          + #""headers":{},"insecure":false,"limitRate":5,"nameFromResponse":false,"remoteTime":false,"replace":false,"secretHeaders":["Authorization"],"#
           + #""upload":{"method":"POST"}}"#),
       "\(json)")
     var again = try WireCoding.decoder().decode(JobDetail.self, from: Data(json.utf8))

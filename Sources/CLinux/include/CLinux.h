@@ -40,6 +40,9 @@ extern const int linux_stream_socket;
 /// O_PATH: the descriptor only refers to a file or directory and cannot read or write it (open(2)).
 extern const int linux_path_only;
 
+/// UTIME_OMIT: futimens(2) leaves the time as it is.
+extern const long linux_keep_time;
+
 /// pthread_setname_np(3) for the calling thread; at most 15 characters.
 void linux_name_thread(const char *name);
 

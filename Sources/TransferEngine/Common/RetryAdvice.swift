@@ -75,6 +75,7 @@ extension TransferError.FileFailure {
     switch self {
     case .diskFull: "there may be space later"
     case .io: "the disk, or the file system behind it, may recover"
+    case .tooLarge: "the file would be as large again"
     case .destinationExists, .directoryMissing, .invalidName:
       "choose another name, or remove the file with this name"
     case .permission: "the permissions have to be changed first"

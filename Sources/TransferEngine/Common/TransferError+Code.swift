@@ -61,6 +61,7 @@ extension TransferError {
     case destinationExists
     /// The directory does not exist.
     case directoryMissing
+    case fileTooLarge
     /// The name cannot be used for a file.
     case invalidName
     /// No space or no quota is left.
@@ -166,6 +167,7 @@ extension TransferError.FileFailure {
     switch self {
     case .destinationExists: .destinationExists
     case .directoryMissing: .directoryMissing
+    case .tooLarge: .fileTooLarge
     case .invalidName: .invalidName
     case .diskFull: .diskFull
     case .permission: .permission

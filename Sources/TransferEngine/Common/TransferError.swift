@@ -104,6 +104,8 @@ public enum TransferError: Error, Sendable {
     case destinationExists(String)
     /// The directory does not exist, and may not be created.
     case directoryMissing(String)
+    /// The file is larger than its request allows (`FileAttributes.maximumBytes`).
+    case tooLarge(limit: Int64)
     /// The name cannot be used for a file.
     case invalidName(String, reason: String)
     /// No space or no quota is left (`ENOSPC`, `EDQUOT`).
@@ -302,6 +304,7 @@ extension TransferError.FileFailure: CustomStringConvertible {
     switch self {
     case .destinationExists(let path): "\(path) exists; it is only replaced when asked for"
     case .directoryMissing(let path): "the directory \(path) does not exist"
+    case .tooLarge(let limit): "the file is larger than \(limit) bytes, the most that is allowed"
     case .invalidName(let name, let reason): "cannot use the file name \"\(name)\": \(reason)"
     case .diskFull(let text), .permission(let text), .io(let text, _): text
     }

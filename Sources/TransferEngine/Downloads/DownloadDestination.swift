@@ -10,6 +10,8 @@ public struct DownloadDestination: Sendable, Equatable {
   public var name: String
   /// Use the name from Content-Disposition; `name` is used if the response has none.
   public var isNamedByResponse: Bool
+  /// Permissions, modification time and the largest size.
+  public var attributes = FileAttributes()
 
   /// A name in a directory. With `isNamedByResponse`, the name that the response suggests replaces `name`.
   public init(directory: String, name: String, isNamedByResponse: Bool = false) {

@@ -14,11 +14,13 @@ extension DownloadPipeline {
     let options = target?.options ?? (plan.chooser == nil ? plan.options : data.options ?? [])
     let directory = target?.directory ?? part.directory
     let name = data.partialFile.finalName
-    let rules = plan.rules
+    let (rules, attributes) = (plan.rules, plan.destination.attributes)
+    let validators = context.bodyHead.map { Validators(of: $0) } ?? data.validators
     try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
       // The name may have come from the response.
       try rules.check(directory.descriptor, name, as: directory.path(of: name))
-      try part.rename(to: name, in: directory, replacing: options.contains(.removePreviousFile))
+      try part.rename(
+        to: name, in: directory, replacing: options.contains(.removePreviousFile), attributes, validators)
     }
     context.part = nil
     return directory.path(of: name)

@@ -147,6 +147,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       end = try (CheckedNumber(last) + 1).orThrow(TransferError.response(.malformed("Content-Range: \(field)")))
     }
     isAppending = true
+    if let total { try plan.destination.attributes.check(size: total) }
     try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
     var data = stored
     data.refusals = 0
@@ -178,6 +179,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   ) throws(TransferError) -> HeadVerdict {
     let target = try plan.target(for: head, in: directory)
     self.target = target
+    if let total { try plan.destination.attributes.check(size: total) }
     try checkSpace(for: total, onDisk: 0, in: target.directory)
     let part = try PartialFile.create(in: target.directory, name: plan.partialName)
     self.part = part
@@ -238,6 +240,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     guard let part else { return .stop }
     let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
+    try plan.destination.attributes.check(size: afterwards)
     if needsRecord, afterwards > Self.unrecordedLimit {
       guard shared.withLock({ $0.isRecorded }) else {
         signal(true)

@@ -59,7 +59,7 @@ public struct RetryPolicy: RequestInterceptor {
     // change
     // .redirect: loops and refused targets do not change
     // .verification: the whole file arrived, and it is not the expected one
-    // .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
+    // .tooLarge, .destinationExists, .directoryMissing, .invalidName, .permission: only people can change that
     // .answeredEarly: it is unknown what the server stored
     // .notReplayable, .streamFailed, .alreadyRead: the bytes are gone
     // .hook: an adapter's, a retrier's or a validation's own failure is a decision

@@ -156,8 +156,14 @@ final class PartialFile: Sendable {
 
   /// Gives the file its final name. An existing file stays complete until then; without `replacing` it stays and this
   /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`.
-  /// - Parameter target: another directory on the same file system; `nil` for the part file's own.
-  func rename(to finalName: String, in target: Directory? = nil, replacing: Bool) throws(TransferError) {
+  /// - Parameters:
+  ///   - target: another directory on the same file system; `nil` for the part file's own.
+  ///   - permissions: of the file; `nil`: those of the replaced file, else the user's default.
+  ///   - modified: the file's modification time; `nil`: that of its last byte.
+  func rename(
+    to finalName: String, in target: Directory? = nil, replacing: Bool, permissions: mode_t? = nil,
+    modified: timespec? = nil
+  ) throws(TransferError) {
     let target = target ?? directory
     // The mode is 0600 while partial; then the user's default, or the mode of the replaced file.
     var mode = FileMode.ordinary
@@ -168,7 +174,12 @@ final class PartialFile: Sendable {
       }
       if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
     }
-    fchmod(descriptor, mode)
+    fchmod(descriptor, permissions ?? mode)
+    if let modified {
+      // The time of the last access stays. A file system that cannot keep the time is no reason to lose the file.
+      var times = [timespec(tv_sec: 0, tv_nsec: Int(linux_keep_time)), modified]
+      futimens(descriptor, &times)
+    }
     let code =
       replacing
       ? renameat(directory.descriptor, name, target.descriptor, finalName)

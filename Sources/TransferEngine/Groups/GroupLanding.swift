@@ -144,7 +144,8 @@ struct GroupLanding: Sendable {
           try rules.check(file.target, file.member.download.rules)
           try file.part.rename(
             to: file.target.name, in: file.target.directory,
-            replacing: file.target.options.contains(.removePreviousFile))
+            replacing: file.target.options.contains(.removePreviousFile),
+            file.member.download.destination.attributes, file.data.validators)
         }
       }
     }

@@ -95,7 +95,9 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
 
   func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
     if let adopted { return try adopted.running.receiver.receive(head) }
-    let decision = GroupDecision(head: head, acceptable: download.acceptableStatusCodes, limit: group.limits.bodyBytes)
+    // A larger file is refused by the single download.
+    let limit = min(group.limits.bodyBytes, download.destination.attributes.maximumBytes ?? .max)
+    let decision = GroupDecision(head: head, acceptable: download.acceptableStatusCodes, limit: limit)
     guard case .keep(let length) = decision, group.transfers.reserve(length) else {
       return try leave().receive(head)
     }

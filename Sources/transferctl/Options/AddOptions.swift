@@ -24,6 +24,15 @@ struct AddOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The expected digest of the file, like sha-256=9f86….", valueName: "alg=hex"))
   var checksum: String?
 
+  @Option(help: ArgumentHelp("The permissions of the file, like 0644; at most 0777.", valueName: "octal"))
+  var mode: String?
+
+  @Flag(help: "Give the file the modification time that the server reports.")
+  var remoteTime = false
+
+  @Option(help: ArgumentHelp("Fail if the file is larger, in bytes, with K, M or G.", valueName: "size"))
+  var maxSize: ByteSize?
+
   @Option(
     help: ArgumentHelp("An idempotency key: adding the same key again returns the same job.", valueName: "key"))
   var key: String?
@@ -43,6 +52,11 @@ struct AddOptions: ParsableArguments {
       try job.network.checkIsNotCertificateKey(key)
     }
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
+    if let mode {
+      var options = JobOptions.Download()
+      options.mode = mode
+      _ = try validated { try options.permissions() }
+    }
   }
 
   /// - Throws: `CommandFailure` for the directory.
@@ -56,6 +70,9 @@ struct AddOptions: ParsableArguments {
     defaults.job.options.download.createDirectories = createDirs
     defaults.job.options.download.replace = replace
     defaults.job.options.download.checksum = checksum
+    defaults.job.options.download.mode = mode
+    defaults.job.options.download.remoteTime = remoteTime
+    defaults.job.options.download.maxSize = maxSize?.bytes
     defaults.paths = paths
     return defaults
   }

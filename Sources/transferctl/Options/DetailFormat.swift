@@ -11,6 +11,10 @@ extension ByteRate: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
 }
 
+extension ByteSize: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
+
 extension TimeSpan: ExpressibleByArgument {
   public init?(argument: String) { self.init(argument) }
 }

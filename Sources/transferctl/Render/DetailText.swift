@@ -72,7 +72,10 @@ enum DetailText {
     if options.download.replace { flags.append("replace") }
     if options.download.createDirectories { flags.append("create directories") }
     if options.download.nameFromResponse { flags.append("name from the response") }
+    if options.download.remoteTime { flags.append("time of the server") }
     if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
+    append(&rows, "mode", options.download.mode)
+    append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))

@@ -105,6 +105,7 @@ extension JobFailure {
     switch failure {
     case .destinationExists: .destinationExists
     case .directoryMissing: .destinationMissing
+    case .tooLarge: .tooLarge
     case .invalidName: .internal
     case .diskFull: .diskFull
     case .permission: .permission

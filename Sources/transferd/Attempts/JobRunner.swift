@@ -121,7 +121,8 @@ struct JobRunner: Sendable {
     let spec = record.spec
     var request = try transferRequest(spec, timeouts)
     network.apply(to: &request, of: spec.owner)
-    let destination = try Self.destination(of: record, request.url)
+    var destination = try Self.destination(of: record, request.url)
+    destination.attributes = Self.attributes(spec.options.download)
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
     if spec.options.download.replace { options.insert(.removePreviousFile) }
@@ -145,6 +146,15 @@ struct JobRunner: Sendable {
     return DownloadDestination(
       directory: String(path.withoutTrailingSlash),
       name: SafeFileName(urlPath: url.path)?.string ?? "download", isNamedByResponse: true)
+  }
+
+  private static func attributes(_ options: JobOptions.Download) -> FileAttributes {
+    var attributes = FileAttributes()
+    // Checked when the job was added.
+    attributes.permissions = try? options.permissions()
+    attributes.usesRemoteTime = options.remoteTime
+    attributes.maximumBytes = options.maxSize
+    return attributes
   }
 
   /// The part file's name. It is unique to the job, the same in every attempt and known before the file is created.
