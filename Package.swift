@@ -111,7 +111,7 @@ let package = Package(
     program(
       "transferd",
       dependencies: [
-        "HTTPServer", "TransferEngine", "TransferAPI", "Store", "CLinux", "Threads", "WireValues",
+        "HTTPServer", "TransferEngine", "TransferAPI", "Store", "Digests", "CLinux", "Threads", "WireValues",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),

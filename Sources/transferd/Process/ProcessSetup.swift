@@ -1,4 +1,5 @@
 import CLinux
+import Digests
 import FoundationEssentials
 import Glibc
 import HTTPTypes
@@ -33,6 +34,10 @@ struct ProcessSetup: Sendable {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
       })
+    // Now, and not at the first digest, where it would stop the program. With libcurl on OpenSSL it is loaded already.
+    if let problem = CryptoLibrary.problem {
+      throw DaemonConfiguration.Invalid(description: "cannot load libcrypto, which computes digests: \(problem)")
+    }
     self.flags = flags
     self.environment = environment
     state = Self.absolute(locations.stateDirectory)
@@ -71,12 +76,14 @@ struct ProcessSetup: Sendable {
     let ssh = configuration.remote.ssh
     let named = ["NETRC", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"].map { environment[$0] }
     let files = named + [flags.configurationFile, configuration.certificateAuthorityFile, ssh.privateKeyFile]
+    var secrets: [String] = []
+    if case .file(let path)? = configuration.proxy.credentials { secrets.append(path) }
     let hooks = [configuration.limits.hooks.onComplete, configuration.limits.hooks.onFailure]
     return PathPolicy(
       daemon: geteuid(), state: state, socket: socket,
       runtimeDirectory: PathPolicy.runtimeDirectory(of: socket, environment: environment, uid: getuid()),
       homes: [environment["HOME"], Self.homeDirectory()].compactMap { $0 }.filter { $0.isAbsolutePath },
-      files: (files.compactMap { $0 } + (ssh.knownHostsFiles ?? []) + hooks.compactMap { $0?.arguments.first })
+      files: (files.compactMap { $0 } + secrets + (ssh.knownHostsFiles ?? []) + hooks.compactMap { $0?.arguments.first })
         .map(Self.absolute),
       roots: configuration.memberRoots)
   }
