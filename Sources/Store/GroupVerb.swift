@@ -62,7 +62,7 @@ struct GroupVerb {
   var change: String {
     let ofIDs = "WHERE id IN (SELECT value FROM json_each(:ids))"
     return switch verb {
-    case .pause: "UPDATE job SET state = 'paused', retry_at = NULL \(ofIDs)"
+    case .pause: "UPDATE job SET state = 'paused', retry_at = NULL, failing_since = NULL \(ofIDs)"
     case .resume: "UPDATE job SET state = 'queued' \(ofIDs)"
     case .cancel:
       """

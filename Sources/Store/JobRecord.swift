@@ -32,7 +32,7 @@ public struct JobRecord: Equatable, Sendable {
   public var blockedBy: JobID?
   /// The job's `notBefore`, as long as that time has not come: until then, this job is not claimed.
   public var waitsUntil: Date?
-  /// When the first of the present consecutive failures was stored; `nil`: the last attempt made progress, or there was none.
+  /// When the first failure since the last progress was stored; `nil`: there was none.
   public var failingSince: Date?
 }
 
@@ -46,7 +46,7 @@ extension JobRecord {
     job.bytes_done, job.bytes_total, job.attempt, job.retry_at, job.created_at, job.started_at, job.finished_at, \
     job.error_code, job.error_message, job.error_status, job.error_transient, job.action_state, job.action_message, \
     job.fence, job.attempt_number, job.part_token, job.resume_data, job.finishing_device, job.finishing_inode, \
-    job.crashes, job.crash_marks, job.retry_delay, job.blocked_by, job.waits_until, job.failing_since
+    job.crashes, job.crash_marks, job.retry_delay, job.blocked_by, job.waits_until, job.deadline, job.failing_since
     """
 
   init(_ row: inout RowReader) throws {
@@ -80,6 +80,8 @@ extension JobRecord {
     retryDelayMilliseconds = try row.int64("retry_delay")
     blockedBy = try row.optionalJobID("blocked_by")
     waitsUntil = try row.optionalDate("waits_until")
+    // A deadline that has passed, or that no longer counts after a retry, is not shown.
+    if try row.optionalDate("deadline") == nil { spec.options.schedule.deadline = nil }
     failingSince = try row.optionalDate("failing_since")
     job.result = state == .completed ? .transferred : nil
   }

@@ -183,9 +183,12 @@ private struct SettledJob {
     crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
     // An attempt that was cut off, or stopped and continues later, does not show that the daemon survives the job.
     if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
+    switch state {
     // A wait for space on the disk is no failure of the job.
-    if state != .retrying || settlement.resetAttempts { failingSince = nil }
-    if state == .retrying, !settlement.isUncounted { failingSince = failingSince ?? now }
+    case .retrying: failingSince = settlement.isUncounted ? nil : settlement.resetAttempts ? now : failingSince ?? now
+    case .queued: break
+    case .running, .paused, .completed, .failed, .cancelled: failingSince = nil
+    }
     bytesDone = settlement.bytesDone
     bytesTotal = settlement.bytesTotal
     resumeData = settlement.resumeData

@@ -3,8 +3,10 @@ import GRDB
 public import TransferAPI
 
 extension Store {
-  /// Number of jobs that one transaction releases or fails.
-  private static let timeStep = 2000
+  /// Number of jobs that one transaction releases.
+  private static let releaseStep = 2000
+  /// Number of jobs that one transaction fails: each has an event, and perhaps a hook.
+  private static let expiryStep = 200
 
   /// Makes jobs candidates whose start time has come, and fails jobs whose deadline has passed while they did not run. Costs a
   /// look at two indexes if nothing is due.
@@ -14,40 +16,40 @@ extension Store {
   public func applyDueTimes(at now: Date, wantsHook: Bool) async throws(StoreError) -> DueJobs {
     var due = DueJobs()
     while true {
-      let step = try await read { db in try Self.isSomethingDue(db, now) }
-      guard step else { break }
-      let (released, expired) = try await queue.run(weight: Self.timeStep) { transaction in
+      // One snapshot: a job whose attempt ends meanwhile is either running or due.
+      let rest = try await read { db in try Self.rest(db, now) }
+      guard rest.isDue else {
+        (due.running, due.next) = (rest.running, rest.next)
+        return due
+      }
+      let (released, expired) = try await queue.run(weight: Self.releaseStep) { transaction in
         (
-          try transaction.releaseDueJobs(at: now, limit: Self.timeStep),
-          try transaction.expireDueJobs(at: now, limit: Self.timeStep, wantsHook: wantsHook)
+          try transaction.releaseDueJobs(at: now, limit: Self.releaseStep),
+          try transaction.expireDueJobs(at: now, limit: Self.expiryStep, wantsHook: wantsHook)
         )
       }
       due.released += released
       due.expired += expired
     }
-    due.running = try await read { db in
-      try db.rows(Self.runningPastDeadline) {
-        $0("now", now)
-      } read: {
-        try $0.jobID("id")
-      }
-    }
-    due.next = try await read { db in
-      try db.row(Self.nextTime) {
-        $0("now", now)
-      } read: {
-        try $0.optionalDate("time")
-      } ?? nil
-    }
-    return due
   }
 
-  private static func isSomethingDue(_ db: Database, _ now: Date) throws -> Bool {
-    try db.row(somethingDue) {
+  private static func rest(_ db: Database, _ now: Date) throws -> (isDue: Bool, running: [JobID], next: Date?) {
+    let isDue = try db.row(somethingDue) {
       $0("now", now)
     } read: {
       try $0.bool("is_due")
-    } ?? false
+    }
+    let running = try db.rows(runningPastDeadline) {
+      $0("now", now)
+    } read: {
+      try $0.jobID("id")
+    }
+    let next = try db.row(nextTime) {
+      $0("now", now)
+    } read: {
+      try $0.optionalDate("time")
+    }
+    return (isDue ?? false, running, next ?? nil)
   }
 
   static let somethingDue = """

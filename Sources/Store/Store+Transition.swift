@@ -128,7 +128,7 @@ extension Transaction {
   }
 
   private func move(_ id: JobID, to state: JobState) throws {
-    try run("UPDATE job SET state = :state, retry_at = NULL WHERE id = :id") { bind in
+    try run("UPDATE job SET state = :state, retry_at = NULL, failing_since = NULL WHERE id = :id") { bind in
       bind("state", state.rawValue)
       bind("id", id)
     }

@@ -86,8 +86,8 @@ extension Transaction {
 
 extension JobSpec {
   /// Drops secrets that were given for the present server, because no other server may see them: headers that look like
-  /// secrets or are looked up, and the place where user name and password are looked up. A netrc reference is kept,
-  /// because netrc is searched by host.
+  /// secrets or are looked up, the place where user name and password are looked up, the client certificate, and
+  /// `insecure`. A netrc reference and cookies are kept, because they are searched by host.
   /// - Returns: what was dropped, for people; `nil`: nothing.
   fileprivate mutating func dropSecrets() -> String? {
     let names = options.headers.keys.filter(Secrets.isSecret(headerName:)) + options.secretHeaders.keys
@@ -100,6 +100,14 @@ extension JobSpec {
     if let reference = options.credentials, reference != .netrc {
       options.credentials = nil
       dropped.append("the user name and password from \(reference)")
+    }
+    if let certificate = options.network.cert {
+      (options.network.cert, options.network.certKey) = (nil, nil)
+      dropped.append("the client certificate \(certificate)")
+    }
+    if options.network.insecure {
+      options.network.insecure = false
+      dropped.append("insecure")
     }
     return dropped.isEmpty
       ? nil : "dropped \(dropped.joined(separator: " and ")), which were given for \(origin)"

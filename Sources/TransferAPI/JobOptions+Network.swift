@@ -112,8 +112,10 @@ extension JobOptions {
     private func checkTLS(scheme: String?) throws(WireError) {
       if certKey != nil, cert == nil { throw WireError("certKey is the key of cert, which is missing") }
       if insecure, ca != nil { throw WireError("insecure checks no certificate, so ca has no use; give one of them") }
-      let used = [("insecure", insecure), ("ca", ca != nil), ("cert", cert != nil)].first { $0.1 }
-      if let used { try Self.check(used.0, isFor: ["http", "https", "s3", "ftp", "ftps", "ftpes"], scheme) }
+      // A redirect may lead from http to https, but the certificate stays with its origin.
+      let used = [("insecure", insecure), ("ca", ca != nil)].first { $0.1 }
+      if let used { try Self.check(used.0, isFor: ["http", "https", "s3", "ftps", "ftpes"], scheme) }
+      if cert != nil { try Self.check("cert", isFor: ["https", "s3", "ftps", "ftpes"], scheme) }
     }
 
     private static func check(_ option: String, isFor schemes: [String], _ scheme: String?) throws(WireError) {

@@ -25,6 +25,8 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
     case destinationMissing = "destination-missing"
     /// The file to upload is not there.
     case sourceMissing = "source-missing"
+    /// A file that an option names is not there.
+    case fileMissing = "file-missing"
     case tooLarge = "too-large"
     case methodNotAllowed = "method-not-allowed"
     case unsupportedMediaType = "unsupported-media-type"
@@ -39,7 +41,7 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
       case .notFound: 404
       case .methodNotAllowed: 405
       case .notAllowed, .destinationExists: 409
-      case .destinationMissing, .sourceMissing: 422
+      case .destinationMissing, .sourceMissing, .fileMissing: 422
       case .tooLarge: 413
       case .unsupportedMediaType: 415
       case .internal: 500

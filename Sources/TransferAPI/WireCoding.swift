@@ -32,9 +32,15 @@ public enum WireCoding {
   /// Reads both `…:09Z` and `…:09.123Z`, and offsets like `+02:00`; `nil` otherwise.
   public static func date(rfc3339 text: String) -> Date? {
     guard isTime(text) else { return nil }
-    return (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    let date =
+      (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
       ?? (try? Date.ISO8601FormatStyle().parse(text))
+    // What is written must be readable again: an offset may lead to a year of five digits, or to none.
+    return date.flatMap { writable.contains($0.timeIntervalSince1970) ? $0 : nil }
   }
+
+  /// Seconds since 1970 of the times that `rfc3339` writes with a year of four digits: from 0001-01-02 to 9999-12-31.
+  private static let writable = -62_135_510_400.0...253_402_300_799.999
 
   /// Whether the text begins with a time that exists: `2026-02-28T22:00`. The parser would take `2026-02-30` for a day in March,
   /// and 25 o'clock for the next day.
@@ -45,11 +51,19 @@ public enum WireCoding {
     else { return false }
     func number(_ range: Range<Int>) -> Int? { Int(String(decoding: bytes[range], as: UTF8.self)) }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
-      let minute = number(14..<16), (1...12).contains(month), (0...23).contains(hour), (0...59).contains(minute)
+      let minute = number(14..<16), isZone(text.utf8.dropFirst(16)), (1...12).contains(month), (0...23).contains(hour),
+      (0...59).contains(minute)
     else { return false }
     let isLeapYear = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     return (1...days[month - 1]).contains(day)
+  }
+
+  /// Whether the rest of a time, from its seconds on, ends with `Z` or an offset. The parser would ignore what follows.
+  private static func isZone(_ rest: some Collection<UInt8>) -> Bool {
+    let allowed = "0123456789:.+-Z".utf8
+    guard rest.count <= 24, rest.allSatisfy(allowed.contains) else { return false }
+    return rest.dropLast().allSatisfy { $0 != UInt8(ascii: "Z") }
   }
 
   /// What is wrong with a JSON text, in one line for people.

@@ -27,7 +27,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case .notAllowed: self = .notAllowed
     case .destinationExists, .destinationMissing: self = .cannotCreate
     case .unavailable: self = .unreachable
-    case .sourceMissing, .tooLarge, .methodNotAllowed, .unsupportedMediaType, .diskFull, .internal: self = .failed
+    case .sourceMissing, .fileMissing, .tooLarge, .methodNotAllowed, .unsupportedMediaType, .diskFull, .internal:
+      self = .failed
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// How a job reaches its server: proxies, certificates, cookies, addresses, versions.
 @Suite("network options", .timeLimit(.minutes(5))) struct NetworkOptionTests {
-  private static let closed = "http://127.0.0.1:9"
+  private static let closed = "https://127.0.0.1:9"
 
   private static func server() throws -> LoopbackServer {
     try LoopbackServer { request in
@@ -244,6 +244,29 @@ import Testing
     #expect(server.requests.count == 3)
   }
 
+  @Test(
+    "a URL on another server drops the client certificate and insecure; an export names the proxy's password as left out"
+  )
+  func moved() async throws {
+    let certificates = try await TestCertificates()
+    let client = try await certificates.client()
+    let daemon = try await Daemon()
+    let id = try await daemon.add(
+      Self.closed + "/a", "-d", daemon.downloads, "--paused", "--cert", client.certificate, "--cert-key", client.key,
+      "--insecure", "--proxy", "http://me:s3cret@127.0.0.1:9")
+    let exported = try await daemon.ctl("export", id)
+    #expect(exported.stdout.contains("user name and password of the proxy"), "\(exported.stdout)")
+    #expect(!exported.stdout.contains("s3cret"))
+    let refused = try await daemon.ctl("set", id, "--url", "sftp://127.0.0.1/a")
+    #expect(refused.status == 64 && refused.stderr.contains("insecure is for"), "\(refused.stderr)")
+    let moved = try await daemon.ctl("set", id, "--url", "https://localhost:9/a")
+    #expect(moved.status == 0 && moved.stderr.contains("certificate"), "\(moved.stderr)")
+    let options = try await daemon.curl("/v1/jobs/\(id)").json["options"] as? [String: Any]
+    #expect(options?["cert"] == nil && options?["certKey"] == nil && options?["insecure"] as? Bool == false)
+    #expect(try await daemon.ctl("events", id).stdout.contains("dropped the client certificate"))
+    withExtendedLifetime(certificates) {}
+  }
+
   // MARK: Mistakes
 
   @Test(
@@ -290,7 +313,7 @@ import Testing
     }
     for refused in [
       #""proxy":"http://h:1""#, #""proxy":"none""#, #""resolve":["h:1:127.0.0.1"]"#, #""insecure":true"#,
-      #""cookies":"\#(hidden)""#, #""ca":"\#(hidden)""#, #""cert":"/etc/ssl/none.pem""#,
+      #""cookies":"\#(hidden)""#, #""ca":"\#(hidden)""#, #""ca":"/etc/ssl/none.pem""#,
     ] {
       let answer = try await add(refused, as: .alice)
       #expect(answer.status == 403 && answer.code == "permission", "\(refused) \(answer)")

@@ -140,6 +140,28 @@ import Testing
     #expect(try await Self.why(daemon, fourth).contains("3 transfers run, as many as maxActive allows"))
   }
 
+  @Test("the same key returns the same job after its deadline, and a time that cannot be written again is refused")
+  func repeated() async throws {
+    let daemon = try await Daemon()
+    func add(_ deadline: Date) async throws -> Daemon.Answer {
+      let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(deadline)
+      let body =
+        #"{"source":"http://127.0.0.1:9/a","directory":"\#(daemon.downloads)","key":"k","deadline":"\#(time)"}"#
+      return try await daemon.curl("/v1/jobs", "-d", body)
+    }
+    let deadline = Date().addingTimeInterval(2)
+    let first = try await add(deadline)
+    #expect(first.status == 201, "\(first)")
+    #expect(try await daemon.ctl("wait", "\(first.json["id"] ?? "")").status == 1)
+    let again = try await add(deadline)
+    #expect(again.status == 200 && again.json["id"] as? Int == first.json["id"] as? Int, "\(again)")
+    for time in ["9999-12-31T23:30:00-01:00", "0000-01-01T00:00:00+01:00", "2026-11-23T22:00:00Zx"] {
+      let body = #"{"source":"http://127.0.0.1:9/b","directory":"\#(daemon.downloads)","deadline":"\#(time)"}"#
+      #expect(try await daemon.curl("/v1/jobs", "-d", body).status == 400, "\(time)")
+    }
+    #expect(try await daemon.jobs().count == 1)
+  }
+
   @Test(
     "a wrong time is named before a job exists",
     arguments: [

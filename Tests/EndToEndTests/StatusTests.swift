@@ -6,7 +6,7 @@ import Testing
   static let fields: Set = [
     "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
     "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "action", "createdAt", "startedAt",
-    "finishedAt",
+    "finishedAt", "waiting", "result",
   ]
 
   @Test("an empty list is [] in JSON and nothing in other formats, and the status is 0")
@@ -27,7 +27,10 @@ import Testing
     let jobs = try #require(try JSONSerialization.jsonObject(with: output) as? [[String: Any]])
     let job = try #require(jobs.first)
     #expect(Set(job.keys) == Self.fields)
-    for name in ["bytesTotal", "retryAt", "batch", "key", "checksum", "error", "action", "startedAt", "finishedAt"] {
+    for name in [
+      "bytesTotal", "retryAt", "batch", "key", "checksum", "error", "action", "startedAt", "finishedAt", "waiting",
+      "result",
+    ] {
       #expect(job[name] is NSNull, "\(name)")
     }
     let created = try #require(job["createdAt"] as? String)

@@ -133,12 +133,15 @@ import TransferAPI
     #expect(try await attempt(at: 10, .postpone) == Fixture.at(11))
     #expect(try await attempt(at: 20, .postpone) == Fixture.at(11))
     // A wait for space on the disk is no failure.
-    #expect(try await attempt(at: 25, .postpone) { $0.isUncounted = true } == Fixture.at(11))
+    #expect(try await attempt(at: 25, .postpone) { $0.isUncounted = true } == nil)
     #expect(try await attempt(at: 30, .postpone) { $0.resetAttempts = true } == Fixture.at(31))
-    #expect(try await attempt(at: 40, .requeue) == nil)
-    #expect(try await attempt(at: 50, .postpone) { $0.isUncounted = true } == nil)
-    #expect(try await attempt(at: 60, .postpone) == Fixture.at(61))
-    _ = await fixture.store.transition([id], .retry, at: Fixture.at(70))
-    #expect(try await fixture.record(id).failingSince == nil)
+    // The daemon was stopped: no progress.
+    #expect(try await attempt(at: 40, .requeue) { $0.resetAttempts = true } == Fixture.at(31))
+    #expect(try await attempt(at: 60, .postpone) == Fixture.at(31))
+    for (event, seconds) in [(JobEvent.retry, 70.0), (.pause, 90)] {
+      _ = await fixture.store.transition([id], event, at: Fixture.at(seconds))
+      #expect(try await fixture.record(id).failingSince == nil)
+      if event == .retry { #expect(try await attempt(at: 80, .postpone) == Fixture.at(81)) }
+    }
   }
 }

@@ -41,12 +41,12 @@ import TransferAPI
     #expect(files.identity != nil && files.cookies == [Cookie(name: "a", value: "b", domain: "h")])
   }
 
-  @Test("a file that is missing, a directory or forbidden is unreadable or not permitted")
+  @Test("a file that is missing is unreadable, one that is forbidden not permitted, and a directory is no file")
   func unreadable() throws {
     let directory = try TemporaryDirectory()
     let path = try directory.file("ca.pem", text: "x")
     #expect(unusable(options { $0.ca = directory.path("none") })?.reason == .unreadable)
-    #expect(unusable(options { $0.cookies = directory.path })?.reason == .unreadable)
+    #expect(unusable(options { $0.cookies = directory.path })?.reason == .invalid)
     let rules = PathRules(roots: ["/nowhere"], outsideReason: "it is outside")
     for name in ["ca.pem", "none"] {
       let refused = unusable(options { $0.ca = directory.path(name) }, rules: rules)

@@ -129,6 +129,16 @@ import TransferEngine
     for word in words { #expect(description.contains(word), "\(description)") }
   }
 
+  @Test(
+    "credentials for a proxy that has none, or has them already, are an error",
+    arguments: ["", "  proxy: environment\n", "  proxy: http://u:hunter2@h\n"])
+  func proxyCredentials(_ proxy: String) {
+    let error = #expect(throws: DaemonConfiguration.Invalid.self) {
+      try load("transferd:\n  proxyCredentials: env:A\n\(proxy)")
+    }
+    #expect(error?.description == "proxyCredentials are for a proxy that a URL without a password names")
+  }
+
   @Test("a missing file or a directory is an error that names the path")
   func unreadable() throws {
     let directory = try TemporaryDirectory()

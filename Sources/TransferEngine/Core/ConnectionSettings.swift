@@ -3,6 +3,9 @@
 public struct ConnectionSettings: Hashable, Sendable {
   /// Which proxy is used; `nil`: the session's. `.direct`: none.
   public var proxy: ProxyConfiguration?
+  /// Neither takes a connection that other requests have made, nor leaves one to them. libcurl shares the tunnels of a proxy
+  /// among requests with different user names.
+  public var isolatesConnection = false
   /// Connects over this version of IP only (`CURLOPT_IPRESOLVE(3)`); `nil`: over both.
   public var ipVersion: IPVersion?
   /// The newest version of HTTP that is used; `nil`: what server and libcurl agree on.

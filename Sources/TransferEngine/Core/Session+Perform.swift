@@ -78,6 +78,7 @@ extension Session {
     if acceptEncoding == "", !wire.headers.contains(.acceptEncoding) {
       wire.headers[.acceptEncoding] = ContentDecoder.acceptEncoding
     }
+    wire.isolatesConnection = request.connection.isolatesConnection
     wire.ipVersion = request.connection.ipVersion
     wire.maximumHTTPVersion = request.connection.maximumHTTPVersion
     wire.hostAddress = request.connection.hostAddresses.first { $0.applies(to: request.url) }

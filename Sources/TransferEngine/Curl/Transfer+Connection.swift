@@ -1,8 +1,13 @@
 import CCurl
 
-/// Addresses and versions of the connection. All of these are part of libcurl's key for reusable connections.
+/// Addresses and versions of the connection. The version of IP and the address are part of libcurl's key for reusable
+/// connections.
 extension Transfer {
   func configureConnection() {
+    if request.isolatesConnection {
+      handle.set(CURLOPT_FRESH_CONNECT, true)
+      handle.set(CURLOPT_FORBID_REUSE, true)
+    }
     switch request.ipVersion {
     case .v4?: handle.set(CURLOPT_IPRESOLVE, TRANSFER_IPRESOLVE_V4)
     case .v6?: handle.set(CURLOPT_IPRESOLVE, TRANSFER_IPRESOLVE_V6)

@@ -29,6 +29,8 @@ struct WireRequest: Sendable {
   /// Bytes per second, the average of this transfer; `nil` means no limit.
   var limitRate: Int64?
   var unixSocketPath: String?
+  /// No other request uses its connection, before or after.
+  var isolatesConnection = false
   /// `nil`: IPv4 and IPv6.
   var ipVersion: IPVersion?
   /// `nil`: what server and libcurl agree on.

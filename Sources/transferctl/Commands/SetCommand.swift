@@ -38,7 +38,8 @@ struct SetCommand: AsyncParsableCommand {
           Notice.say("job \(id): dropped the headers \(names), which were given for another server")
         }
         if response.droppedCredentials {
-          Notice.say("job \(id): dropped the user name and password, which were given for another server")
+          Notice.say(
+            "job \(id): dropped the user name and password or the certificate, which were given for another server")
         }
       } catch let problem as Problem {
         Notice.say(VerbRun.words(problem, about: id))

@@ -27,7 +27,9 @@ enum StartTime {
   /// `HH:MM`, from 00:00 to 23:59.
   private static func clock(_ text: String) -> (Int32, Int32)? {
     let bytes = Array(text.utf8)
-    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"), let hour = Int32(text.prefix(2)),
+    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"),
+      (bytes[..<2] + bytes[3...]).allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+      let hour = Int32(text.prefix(2)),
       let minute = Int32(text.suffix(2)), (0...23).contains(hour), (0...59).contains(minute)
     else { return nil }
     return (hour, minute)

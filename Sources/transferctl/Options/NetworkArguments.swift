@@ -83,7 +83,7 @@ struct NetworkArguments: ParsableArguments {
 
   /// curl's `--key` is the file of the certificate's key; ours is the job's idempotency key.
   func checkIsNotCertificateKey(_ key: String) throws {
-    guard cert != nil, certKey == nil, access(key, F_OK) == 0 else { return }
+    guard cert != nil, access(key, F_OK) == 0 else { return }
     throw ValidationError("--key \(key) is a file, but names the job: did you mean --cert-key?")
   }
 

@@ -27,7 +27,7 @@ enum WhyText {
   private static func remedy(_ waiting: Waiting, _ detail: JobDetail) -> String {
     let id = detail.job.id
     switch waiting.reason {
-    case .slot: return "It starts when a transfer ends. transferctl set \(id) --priority N moves it forward."
+    case .slot: return "It starts when it is its turn. transferctl set \(id) --priority N moves it forward."
     case .origin:
       return waiting.until == nil
         ? "It starts when a transfer with this server ends. transferctl set \(id) --priority N moves it forward."
@@ -37,7 +37,7 @@ enum WhyText {
     case .blockedBy:
       guard let first = detail.blockedBy else { return "It starts when that upload has ended." }
       return "It starts when job \(first) has ended."
-    case .disk: return "It continues when there is free space on the disk of its destination."
+    case .disk: return "It continues when the disk can be written again."
     case .network: return "It starts when the network is there."
     case .after, .batch, .limit: return "It starts when that has changed."
     }

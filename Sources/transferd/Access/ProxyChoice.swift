@@ -7,6 +7,12 @@ struct ProxyChoice: Equatable, Sendable {
   /// Where the proxy's user name and password are looked up at each attempt.
   var credentials: SecretReference?
 
+  /// Whether the proxy gets a user name and a password.
+  var hasCredentials: Bool {
+    let servers = [configuration.http, configuration.https, configuration.other]
+    return credentials != nil || servers.contains { $0?.credentials != nil }
+  }
+
   /// No proxy.
   static let direct = ProxyChoice()
 

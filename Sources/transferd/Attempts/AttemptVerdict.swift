@@ -62,6 +62,7 @@ struct AttemptVerdict {
       settlement.attempt.error = settlement.failure
       settlement.attempt.outcome = .failed
       settlement.reason = settlement.failure?.message
+      removesPartFile = isPartFileUseless(after: error)
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       settleCancelled()
     case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
@@ -112,6 +113,7 @@ struct AttemptVerdict {
     let since = isProgress ? now : record.failingSince ?? now
     if now.addingTimeInterval(settlement.retryDelay.seconds) > since.addingTimeInterval(retryFor) {
       settlement.event = .fail
+      removesPartFile = isPartFileUseless(after: error)
     }
   }
 
@@ -126,9 +128,12 @@ struct AttemptVerdict {
     return .seconds(Double.random(in: longest / 2...longest, using: &generator))
   }
 
-  /// Whether no later attempt can use the part file, as after a wrong digest.
+  /// Whether no later attempt can use the part file: after a wrong digest, or if the file is too large.
   private func isPartFileUseless(after error: TransferError) -> Bool {
-    if case .verification = error { true } else { settlement.resumeData == .clear }
+    switch error {
+    case .verification, .file(.tooLarge): true
+    default: settlement.resumeData == .clear
+    }
   }
 }
 

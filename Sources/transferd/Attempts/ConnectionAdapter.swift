@@ -5,20 +5,23 @@ import TransferEngine
 struct ConnectionAdapter: RequestInterceptor {
   private let options: JobOptions.Network
   private let rules: PathRules
-  private let proxyCredentials: SecretReference?
+  private let proxy: ProxyChoice
+  /// The proxy is the configuration's: its secrets are none of the job's business.
+  private let isConfigured: Bool
   private let resolver: SecretResolver
 
   /// `nil` if there is nothing to read.
   /// - Parameters:
   ///   - rules: where the files may be.
-  ///   - proxyCredentials: those of the proxy that the job uses.
+  ///   - proxy: the one that the job uses.
   init?(
-    _ options: JobOptions.Network, rules: PathRules, proxyCredentials: SecretReference?, _ resolver: SecretResolver
+    _ options: JobOptions.Network, rules: PathRules, proxy: ProxyChoice, isConfigured: Bool, _ resolver: SecretResolver
   ) {
-    guard !options.files.isEmpty || proxyCredentials != nil else { return nil }
+    guard !options.files.isEmpty || proxy.credentials != nil else { return nil }
     self.options = options
     self.rules = rules
-    self.proxyCredentials = proxyCredentials
+    self.proxy = proxy
+    self.isConfigured = isConfigured
     self.resolver = resolver
   }
 
@@ -30,13 +33,22 @@ struct ConnectionAdapter: RequestInterceptor {
     if let trust = files.trust { request.connection.trust = trust }
     request.connection.clientIdentity = files.identity
     request.connection.cookies = files.cookies
-    if let proxyCredentials { try await authenticate(&request.connection.proxy, proxyCredentials) }
+    if let reference = proxy.credentials, let server = proxy.configuration.server(for: request.url) {
+      try await authenticate(&request.connection.proxy, at: server.host, reference)
+    }
     return request
   }
 
-  private func authenticate(_ proxy: inout ProxyConfiguration?, _ reference: SecretReference) async throws {
-    guard let host = (proxy?.https ?? proxy?.http ?? proxy?.other)?.host else { return }
-    let credentials = try await resolver.credentials(reference, for: host)
+  private func authenticate(
+    _ proxy: inout ProxyConfiguration?, at host: String, _ reference: SecretReference
+  ) async throws {
+    let credentials: Credentials
+    do {
+      credentials = try await resolver.credentials(reference, for: host)
+    } catch let error where isConfigured {
+      throw SecretResolver.Unavailable(
+        description: "the password of the configured proxy is not available", isTransient: error.isTransient)
+    }
     proxy?.http?.credentials = credentials
     proxy?.https?.credentials = credentials
     proxy?.other?.credentials = credentials

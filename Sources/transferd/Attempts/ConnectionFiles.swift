@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TransferAPI
 import TransferEngine
 
@@ -15,7 +16,7 @@ struct ConnectionFiles: Sendable {
       case permission
       /// It is missing, or cannot be read for another reason: both may pass.
       case unreadable
-      /// Its content is wrong.
+      /// Its content is wrong, or it is no file.
       case invalid
     }
 
@@ -72,6 +73,8 @@ struct ConnectionFiles: Sendable {
       return try SmallFile.read(path, atMost: limit, rules: rules)
     } catch .file(.permission(let text)) {
       throw Unusable(description: "\(option): \(text)", reason: .permission)
+    } catch .file(.io(let text, errno: let code)) where [EFBIG, EINVAL, EISDIR].contains(code) {
+      throw Unusable(description: "\(option): \(text)", reason: .invalid)
     } catch {
       throw Unusable(description: "\(option): \(error)", reason: .unreadable)
     }

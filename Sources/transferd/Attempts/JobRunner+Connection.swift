@@ -10,6 +10,7 @@ extension JobRunner {
     let options = spec.options.network
     var connection = ConnectionSettings()
     connection.proxy = try proxy(of: spec).configuration
+    connection.isolatesConnection = try ProxyChoice(options)?.hasCredentials ?? false
     connection.ipVersion = options.ipVersion.flatMap { IPVersion(rawValue: $0) }
     connection.maximumHTTPVersion = options.httpVersion.flatMap { HTTPVersion(rawValue: $0) }
     connection.hostAddresses = try options.resolve.map { text throws(TransferError) in try HostAddress(text) }
@@ -25,7 +26,7 @@ extension JobRunner {
   func interceptor(for spec: JobSpec) throws(TransferError) -> (any RequestInterceptor)? {
     let connection = ConnectionAdapter(
       spec.options.network, rules: paths.rules(for: spec.owner, .read),
-      proxyCredentials: try proxy(of: spec).credentials, secrets)
+      proxy: try proxy(of: spec), isConfigured: spec.options.network.proxy == nil, secrets)
     let secret = SecretAdapter(spec, secrets)
     guard let connection else { return secret }
     guard let secret else { return connection }

@@ -12,7 +12,7 @@ struct ConnectionCheck {
   init(rules: PathRules) { self.rules = rules }
 
   /// Blocks.
-  /// - Throws: `Problem` with `permission`, `source-missing` or `invalid`.
+  /// - Throws: `Problem` with `permission`, `file-missing` or `invalid`.
   mutating func check(_ options: JobOptions.Network) throws(Problem) {
     guard !options.files.isEmpty else { return }
     if let last, last.options == options { return try last.result.get() }
@@ -30,7 +30,7 @@ struct ConnectionCheck {
   private static func code(of reason: ConnectionFiles.Unusable.Reason) -> Problem.Code {
     switch reason {
     case .permission: .permission
-    case .unreadable: .sourceMissing
+    case .unreadable: .fileMissing
     case .invalid: .invalid
     }
   }

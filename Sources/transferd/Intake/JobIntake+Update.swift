@@ -41,6 +41,11 @@ extension JobIntake {
       try JobValidation.checkLength(of: target.url)
       if target.url != given.string { url = try JobValidation.target(target.url) }
     }
+    do {
+      try record.spec.options.check(scheme: url.scheme)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
     var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {

@@ -119,12 +119,19 @@ struct JobIntake: Sendable {
     return known
   }
 
+  /// Not for a job that is stored already: its deadline may have passed since.
+  private static func checkDeadline(of spec: JobSpec, now: Date) throws(Problem) {
+    guard let deadline = spec.options.schedule.deadline, deadline <= now else { return }
+    throw Problem(.invalid, "the deadline \(WireCoding.rfc3339(deadline)) has passed")
+  }
+
   /// Checks the destinations and sources in the file system, and syncs spooled files to disk.
   private func checkFiles(_ drafts: inout [Draft], from caller: Caller) async {
     let specs = drafts.map(\.spec)
     guard specs.contains(where: { $0 != nil }) else { return }
     let (writeRules, readRules) = (paths.rules(for: caller.uid, .write), paths.rules(for: caller.uid, .read))
     let (spools, scope) = (spools, caller.scope)
+    let now = Date()
     let checked = await BlockingWork.run {
       let sources = SourceCheck(readRules: readRules, writeRules: writeRules)
       var destinations = DestinationCheck(rules: writeRules)
@@ -132,6 +139,7 @@ struct JobIntake: Sendable {
       return specs.map { spec -> Result<JobSpec, Problem>? in
         guard var spec else { return nil }
         do throws(Problem) {
+          try Self.checkDeadline(of: spec, now: now)
           try connections.check(spec.options.network)
           switch spec.kind {
           case .download: try destinations.check(spec)

@@ -9,8 +9,6 @@ import WireValues
 struct JobValidation {
   /// Default maximum of consecutive attempts without progress.
   var maxAttempts = JobOptions.standardMaxAttempts
-  /// The time at which the job is added.
-  var now = Date()
   /// The user who adds the job.
   var caller = Caller.owner
 
@@ -71,9 +69,6 @@ struct JobValidation {
     }
     spec.priority = job.priority
     spec.paused = job.paused
-    if let deadline = job.options.schedule.deadline, deadline <= now {
-      throw Problem(.invalid, "the deadline \(WireCoding.rfc3339(deadline)) has passed")
-    }
     // With `retryFor` alone only the time counts.
     let standard = job.options.schedule.retryFor == nil ? maxAttempts : JobOptions.maximumAttempts
     spec.options.maxAttempts = job.options.maxAttempts ?? standard

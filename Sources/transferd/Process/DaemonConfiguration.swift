@@ -56,6 +56,11 @@ struct DaemonConfiguration: Equatable, Sendable {
       }
     }
     try result.adopt(environment)
+    if result.proxy.credentials != nil {
+      guard case .server(let server) = result.proxy.source, server.credentials == nil else {
+        throw Invalid(description: "proxyCredentials are for a proxy that a URL without a password names")
+      }
+    }
     do {
       result.network.proxy = try result.proxy.choice(environment: environment)
     } catch {

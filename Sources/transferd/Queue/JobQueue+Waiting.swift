@@ -14,9 +14,9 @@ extension JobQueue {
     if facts.isBlocked { return Waiting(.blockedBy, "an earlier upload to the same URL goes first") }
     if job.state == .retrying, let time = job.retryAt, time > now { return waitingForRetry(job, time, facts, now) }
     if let obstacle = obstacle(to: facts.origin, now: now) { return obstacle }
-    guard facts.runsAlone, !attempts.isEmpty else { return nil }
+    guard facts.runsAlone else { return nil }
     return Waiting(
-      .slot, "it runs alone, because the daemon crashed twice while it ran, and \(Self.transfers(attempts.count)) now")
+      .slot, "it runs alone, because the daemon crashed twice while it ran, as soon as no other job can start")
   }
 
   private func waitingForRetry(_ job: Job, _ time: Date, _ facts: WaitFacts, _ now: Date) -> Waiting {

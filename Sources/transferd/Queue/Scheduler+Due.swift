@@ -27,6 +27,13 @@ extension Scheduler {
     Task { await runTimeChecks() }
   }
 
+  /// The same at the start of the daemon, before a job may begin whose deadline has passed meanwhile.
+  func checkTimesFirst() async {
+    timeCheck.isStale = true
+    timeCheck.isRunning = true
+    await runTimeChecks()
+  }
+
   /// The wall clock was set: other times may be due now.
   func clockChanged() {
     checkTimes()
@@ -66,6 +73,10 @@ extension Scheduler {
       return due.next.map { min(max(0.001, $0.timeIntervalSinceNow), Self.longestInterval) }
     } catch {
       logger.error("cannot check start times and deadlines", metadata: ["error": "\(error)"])
+      // Some of the jobs may have changed before the error.
+      try? await loadBlockingUploads()
+      await didWithdraw([])
+      wake()
       return JobQueue.failureDelay
     }
   }

@@ -247,12 +247,19 @@ extension Problem {
   fileprivate var isBusy: Bool { self == .busy }
 }
 
+extension JobOptions {
+  /// Whether the other options have a reference or a client certificate that these do not have.
+  fileprivate func lacksCredentials(of other: JobOptions) -> Bool {
+    other.credentials != nil && credentials == nil || other.network.cert != nil && network.cert == nil
+  }
+}
+
 extension ChangedJob {
   /// Reports the headers and credentials in `before` that `record` no longer has, because they were for another server.
   fileprivate init(_ record: JobRecord, before: JobRecord?) {
     let names = { (spec: JobSpec) in Set(spec.options.headers.keys).union(spec.options.secretHeaders.keys) }
     self.init(
       job: record.job, droppedHeaders: before.map { names($0.spec).subtracting(names(record.spec)).sorted() } ?? [],
-      droppedCredentials: before?.spec.options.credentials != nil && record.spec.options.credentials == nil)
+      droppedCredentials: before.map { record.spec.options.lacksCredentials(of: $0.spec.options) } ?? false)
   }
 }

@@ -47,7 +47,7 @@ extension ClientIdentity {
     case noCertificate
     /// Neither text has a private key.
     case noKey
-    /// The key has a passphrase, which nobody can type.
+    /// The key has a passphrase, and there is no option for it.
     case encryptedKey
 
     public var description: String {

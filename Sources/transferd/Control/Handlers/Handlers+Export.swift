@@ -61,7 +61,10 @@ extension JobSpec {
   /// Names of the secrets that the export leaves out; `nil` if there are none.
   var omittedFromExport: [String]? {
     let names = options.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
-    let omitted = (credentials == nil ? [] : ["user name and password"]) + names.map { "header \($0)" }
+    let proxy = options.network.proxy.map { Secrets.redacting(url: $0) != $0 } ?? false
+    let omitted =
+      (credentials == nil ? [] : ["user name and password"]) + (proxy ? ["user name and password of the proxy"] : [])
+      + names.map { "header \($0)" }
     return omitted.isEmpty ? nil : omitted
   }
 }
