@@ -147,7 +147,7 @@ extension Transaction {
     return db.changesCount == 1
   }
 
-  /// A deadline that has passed no longer counts: somebody wants the job now.
+  /// A deadline that has passed no longer counts: the user asks for the job now.
   private func retry(_ id: JobID, from before: JobState, in scope: Scope, at now: Date) throws {
     if before.isFinal {
       try claimDestination(of: id, in: scope)

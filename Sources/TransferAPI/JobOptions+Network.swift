@@ -16,7 +16,7 @@ extension JobOptions {
     public var cert: String?
     /// A PEM file with the key of `cert`.
     public var certKey: String?
-    /// Do not check who the server is: anybody on the way can read and change everything.
+    /// Do not check who the server is: an attacker on the network can read and change everything.
     public var insecure = false
     /// `4` or `6`; `nil`: both.
     public var ipVersion: Int?

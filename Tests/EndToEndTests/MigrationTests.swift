@@ -20,12 +20,14 @@ import Testing
       let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
       return names.sorted().flatMap { [Origin(fixture: $0), Origin(fixture: $0, isCut: true)] }
     }
-    /// What a daemon is killed with: every release, and the WAL of the oldest and the newest one. SQLite reads a WAL before
-    /// any migration, in the same way for every release.
+    /// What a daemon is killed with: the oldest release, whose migration has every step; version 3, the last one before the
+    /// table of the jobs was replaced; the newest release; and the WAL of the oldest and the newest one. SQLite reads a WAL
+    /// before any migration, in the same way for every release.
     static var killed: [Origin] {
       let releases = fixtures.filter { !$0.isCut }
       let ends = [releases.first, releases.last].compactMap { $0 }
-      return [Origin()] + releases + ends.map { Origin(fixture: $0.fixture, isCut: true) }
+      let rebuilt = releases.filter { $0.fixture == "version-3" }
+      return [Origin()] + ends + rebuilt + ends.map { Origin(fixture: $0.fixture, isCut: true) }
     }
 
     static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -31,7 +31,7 @@ struct NetworkArguments: ParsableArguments {
     completion: .file())
   var certKey: String?
 
-  @Flag(help: "Do not check the server's certificate. Anybody on the way can then read and change everything.")
+  @Flag(help: "Do not check the server's certificate: an attacker on the network can read and change everything.")
   var insecure = false
 
   @Flag(name: .customShort("4"), help: "Connect over IPv4 only.")

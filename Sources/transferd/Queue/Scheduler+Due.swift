@@ -30,6 +30,8 @@ extension Scheduler {
   /// The same at the start of the daemon, before a job may begin whose deadline has passed meanwhile.
   func checkTimesFirst() async {
     timeCheck.isStale = true
+    // A job may have been added already.
+    guard !timeCheck.isRunning else { return }
     timeCheck.isRunning = true
     await runTimeChecks()
   }
