@@ -21,7 +21,10 @@ import Testing
     for payload in payloads { #expect(try peer.holds("f \(payload.size).bin", payload), "\(payload.size)") }
     #expect(try peer.names().count == payloads.count)
     for job in try await peer.daemon.jobs() {
-      #expect(job.state == "completed" && job.attempt == 1, "\(job.destination) \(job.error?.message ?? "")")
+      let isDone = job.state == "completed" && job.attempt == 1
+      // The attempts say what went wrong.
+      let attempts = isDone ? "" : try await peer.daemon.ctl("show", "\(job.id)").stdout
+      #expect(isDone, "\(attempts)")
       #expect(job.bytesDone == job.bytesTotal)
     }
   }
