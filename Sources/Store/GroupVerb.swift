@@ -74,8 +74,8 @@ struct GroupVerb {
     case .retry:
       """
       UPDATE OR IGNORE job SET state = 'queued', attempt = 0, crashes = 0, crash_marks = 0, retry_at = NULL,
-        retry_delay = 0, failing_since = NULL, deadline = CASE WHEN deadline > :now THEN deadline END, finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL,
-        error_transient = NULL
+        retry_delay = 0, failing_since = NULL, deadline = CASE WHEN deadline > :now THEN deadline END,
+        finished_at = NULL, error_code = NULL, error_message = NULL, error_status = NULL, error_transient = NULL
       \(ofIDs)
       """
     case .remove: "DELETE FROM job \(ofIDs)"

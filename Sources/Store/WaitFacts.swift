@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import TransferAPI
+import TransferAPI
 
 /// What decides when a waiting job may start: the part of its row that clients do not see.
 public struct WaitFacts: Equatable, Sendable {
@@ -17,14 +17,6 @@ public struct WaitFacts: Equatable, Sendable {
     self.isBlocked = isBlocked
     self.runsAlone = runsAlone
   }
-}
-
-/// A job in a list.
-public struct ListedJob: Equatable, Sendable {
-  /// Without its secrets.
-  public var job: Job
-  /// `nil` unless the job is queued or retrying.
-  public var waitFacts: WaitFacts?
 }
 
 extension JobRecord {
