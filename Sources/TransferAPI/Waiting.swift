@@ -12,18 +12,8 @@ public struct Waiting: Codable, Equatable, Sendable {
     case retry
     /// Its `notBefore` has not come.
     case notBefore = "not-before"
-    /// It is outside of its daily window.
-    case window
-    /// It follows jobs that have not completed.
-    case after
-    /// A limit for a day is used up.
-    case limit
-    /// The network, or the interface that it needs, is missing.
-    case network
-    /// The disk has too little free space.
+    /// The disk of its destination is full, or the daemon's database cannot be used.
     case disk
-    /// Its batch has as many transfers as it may have.
-    case batch
     /// An earlier upload to the same URL goes first.
     case blockedBy = "blocked-by"
   }

@@ -33,13 +33,11 @@ enum WhyText {
         ? "It starts when a transfer with this server ends. transferctl set \(id) --priority N moves it forward."
         : "transferctl retry \(id) tries now."
     case .retry: return "transferctl retry \(id) tries now."
-    case .notBefore, .window: return "It starts at that time, as soon as a slot is free."
+    case .notBefore: return "It starts at that time, as soon as a slot is free."
     case .blockedBy:
       guard let first = detail.blockedBy else { return "It starts when that upload has ended." }
       return "It starts when job \(first) has ended."
     case .disk: return "It continues when the disk can be written again."
-    case .network: return "It starts when the network is there."
-    case .after, .batch, .limit: return "It starts when that has changed."
     }
   }
 

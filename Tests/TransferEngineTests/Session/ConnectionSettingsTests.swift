@@ -57,6 +57,18 @@ import Testing
     }
   }
 
+  @Test("a request with a connection of its own neither takes one from the others nor leaves one to them")
+  func isolated() async throws {
+    let server = try LoopbackServer { _ in .response(200) }
+    let session = Session()
+    for isIsolated in [false, true, true, false] {
+      let request = try Self.request(server.url("/")) { $0.isolatesConnection = isIsolated }
+      #expect(await session.request(request).response().error == nil)
+    }
+    let connections = server.requests.map(\.connection)
+    #expect(Set(connections).count == 3 && connections.first == connections.last, "\(connections)")
+  }
+
   @Test("with a host's address, an HTTP proxy is asked for a tunnel to that address")
   func hostAddressThroughProxy() async throws {
     let server = try LoopbackServer { _ in .response(200) }
