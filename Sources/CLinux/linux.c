@@ -48,6 +48,8 @@ int linux_openat(int directory, const char *name, int flags, unsigned mode) {
 
 int linux_sync_file_system(int descriptor) { return syncfs(descriptor); }
 
+int linux_reserve_space(int descriptor, int64_t size) { return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size); }
+
 int64_t linux_file_system_type(int descriptor) {
   struct statfs status;
   return fstatfs(descriptor, &status) == 0 ? (int64_t)status.f_type : -1;

@@ -16,6 +16,8 @@ extension JobOptions {
     public var remoteTime = false
     /// The most bytes that the file may have, 1 or more; `nil`: no limit.
     public var maxSize: Int64?
+    /// How many connections fetch the file.
+    public var segments = SegmentCount.automatic
 
     public init() {}
 
@@ -27,6 +29,7 @@ extension JobOptions {
       try visitor.option("mode", &mode, default: nil)
       try visitor.option("remoteTime", &remoteTime, default: false)
       try visitor.size("maxSize", &maxSize)
+      try visitor.option("segments", &segments, default: .automatic)
     }
 
     /// The value of `mode`; `nil` if there is none.

@@ -69,7 +69,7 @@ import Testing
         "protocol",
         "proxy",
         "proxyCredentials", "referer", "region", "remoteTime", "replace", "resolve", "retryFor", "retryStatus",
-        "secretHeaders",
+        "secretHeaders", "segments",
         "stallTimeout",
         "userAgent", "verify",
       ])

@@ -24,6 +24,9 @@ int linux_openat(int directory, const char *name, int flags, unsigned mode);
 /// syncfs(2): syncs the file system of an open descriptor. Returns -1 and sets errno on failure.
 int linux_sync_file_system(int descriptor);
 
+/// fallocate(2) with FALLOC_FL_KEEP_SIZE: reserves space for a file without changing its size. Returns -1 and sets errno.
+int linux_reserve_space(int descriptor, int64_t size);
+
 /// The type of the file system of an open descriptor (`f_type` of fstatfs(2)); -1 if it is unknown.
 int64_t linux_file_system_type(int descriptor);
 

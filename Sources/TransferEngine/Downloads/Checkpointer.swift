@@ -16,6 +16,8 @@ final class Checkpointer: Sendable {
     var worker: Task<Void, Never>?
     var mustGoOn = false
     var isFinished = false
+    /// Wait for a checkpoint that has not begun.
+    var waiters: [CheckedContinuation<Bool, Never>] = []
   }
 
   init(journal: (any DownloadJournal)?, loop: any TransferPerformer, id: TransferID) {
@@ -32,6 +34,16 @@ final class Checkpointer: Sendable {
   /// Why the transfer had to end: a download whose progress cannot be recorded must not continue.
   var failure: TransferError? { state.withLock { $0.failure } }
 
+  /// The part file and its record; `nil` after the transfer, and for a body that cannot be resumed.
+  var file: (part: PartialFile, data: ResumeData)? {
+    state.withLock { $0.receiver }.flatMap { receiver in
+      receiver.shared.withLock { shared in
+        guard let part = shared.part, let data = shared.resumeData else { return nil }
+        return (part, data)
+      }
+    }
+  }
+
   /// - Parameter isWaiting: the transfer is paused until a record is durable.
   func signal(isWaiting: Bool) {
     guard let journal else { return }
@@ -43,6 +55,20 @@ final class Checkpointer: Sendable {
     }
   }
 
+  /// Makes a checkpoint that begins after this call.
+  /// - Returns: whether it is durable; `true` without a journal.
+  func flush() async -> Bool {
+    guard journal != nil else { return true }
+    return await withCheckedContinuation { continuation in
+      let isTooLate = state.withLock { state in
+        guard !state.isFinished, state.failure == nil else { return true }
+        state.waiters.append(continuation)
+        return false
+      }
+      if isTooLate { continuation.resume(returning: false) } else { signal(isWaiting: false) }
+    }
+  }
+
   /// The transfer has ended. Returns when a running checkpoint is complete; no other follows.
   func finish() async {
     let worker = state.withLock { state in
@@ -51,26 +77,24 @@ final class Checkpointer: Sendable {
       return state.worker
     }
     await worker?.value
+    for waiter in state.withLock({ Self.takeWaiters(&$0) }) { waiter.resume(returning: false) }
   }
 
   private func work(_ receiver: DownloadReceiver, _ journal: any DownloadJournal) async {
-    while true {
-      let goesOn = state.withLock { state in
-        guard state.mustGoOn, !state.isFinished else {
-          state.worker = nil
-          return false
-        }
-        state.mustGoOn = false
-        return true
-      }
-      guard goesOn else { return }
+    while let waiters = beginRound() {
       do throws(TransferError) {
         try await checkpoint(receiver, journal)
       } catch {
-        state.withLock { $0.failure = error }
+        let others = state.withLock { state in
+          state.failure = error
+          return Self.takeWaiters(&state)
+        }
+        for waiter in waiters + others { waiter.resume(returning: false) }
+        receiver.shared.withLock { $0.board }?.fail(error)
         await loop.cancel(id)
         return
       }
+      for waiter in waiters { waiter.resume(returning: true) }
       let wasWaiting = state.withLock { state in
         defer { state.isWaiting = false }
         return state.isWaiting
@@ -79,13 +103,35 @@ final class Checkpointer: Sendable {
     }
   }
 
+  /// - Returns: who waits for the next checkpoint; `nil` if none is wanted.
+  private func beginRound() -> [CheckedContinuation<Bool, Never>]? {
+    state.withLock { state in
+      guard state.mustGoOn, !state.isFinished else {
+        state.worker = nil
+        return nil
+      }
+      state.mustGoOn = false
+      return Self.takeWaiters(&state)
+    }
+  }
+
+  private static func takeWaiters(_ state: inout State) -> [CheckedContinuation<Bool, Never>] {
+    defer { state.waiters = [] }
+    return state.waiters
+  }
+
   private func checkpoint(_ receiver: DownloadReceiver, _ journal: any DownloadJournal) async throws(TransferError) {
-    let (data, part, written) = receiver.shared.withLock { ($0.resumeData, $0.part, $0.written) }
+    let (data, part, written, board) = receiver.shared.withLock { ($0.resumeData, $0.part, $0.written, $0.board) }
     guard var data, let part else { return }
+    // What is noted now is synced below.
+    let segments = board?.record
     // The first record only names the file, so nothing has to be synced for it.
     if receiver.shared.withLock({ $0.isRecorded }) {
       try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
-      data.checkpointBytes = written
+      data.checkpointBytes = segments?.synced.count ?? written
+      data.segments = segments
+    } else if let segments {
+      data.segments = .init(map: segments.map)
     }
     do {
       try await journal.record(data)
@@ -95,6 +141,7 @@ final class Checkpointer: Sendable {
     receiver.shared.withLock { shared in
       shared.isRecorded = true
       shared.resumeData?.checkpointBytes = data.checkpointBytes
+      shared.resumeData?.segments = data.segments
     }
   }
 }

@@ -19,6 +19,7 @@ extension DownloadPipeline {
     try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
       // The name may have come from the response.
       try rules.check(directory.descriptor, name, as: directory.path(of: name))
+      part.directory.remove(PieceMap.name(of: part.name))
       try part.rename(
         to: name, in: directory, replacing: options.contains(.removePreviousFile), attributes, validators)
     }

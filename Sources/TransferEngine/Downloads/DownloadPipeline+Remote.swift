@@ -12,12 +12,15 @@ extension DownloadPipeline {
     guard request.method == .get, request.body == nil else {
       throw .remote(.unsupported("\(request.url.scheme): downloads have neither a method nor a body"))
     }
+    try keepFirstBytes(&context)
     var question = RangeQuestion.rest(
       of: context.resumeData, bytesOnDisk: context.onDisk, scheme: request.url.scheme)
     while true {
       let ending: DownloadReceiver.Ending
       do throws(TransferError) {
-        ending = try await transfer(&context, request, directory, question, false).ending
+        ending = try await transfer(
+          &context, request, directory, question, false, base: request
+        ).ending
       } catch .remote(.cannotResume(let reply)) where question.isRanged {
         ending = .nextStrategy(reason: reply.isEmpty ? "the server cannot begin in the middle" : reply)
       } catch .connection(.broken(let reason)) where request.url.scheme == "sftp" && context.onDisk == 0 {

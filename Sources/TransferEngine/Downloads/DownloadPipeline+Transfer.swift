@@ -6,9 +6,10 @@ import WireValues
 extension DownloadPipeline {
   /// Runs one transfer with its checkpoints, and takes over its results. A transfer that is already running is only waited
   /// for.
+  /// - Parameter base: the attempt's request before redirects, with which further connections begin.
   func transfer(
     _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
-    _ isDecoding: Bool
+    _ isDecoding: Bool, base: TransferRequest
   ) async throws(TransferError) -> DownloadReceiver {
     if let adopted = context.adopted {
       context.adopted = nil
@@ -18,7 +19,7 @@ extension DownloadPipeline {
     await core.waitWhileSuspended()
     let id = TransferID()
     let loop = try session.performer(for: request.url)
-    let running = makeTransfer(context, request, directory, question, isDecoding, id, loop)
+    let running = makeTransfer(context, request, directory, question, isDecoding, id, loop, base: base)
     (context.origin, context.request) = (request.url.origin, request)
     core.setTransfer(hold: {
       id.cancel()
@@ -32,16 +33,20 @@ extension DownloadPipeline {
   }
 
   /// Makes the receiver of a transfer, and its checkpoints.
+  /// - Parameter base: the request before redirects; `nil`: this one.
   func makeTransfer(
     _ context: AttemptContext, _ request: TransferRequest, _ directory: Directory?, _ question: RangeQuestion,
-    _ isDecoding: Bool, _ id: TransferID, _ loop: any TransferPerformer
+    _ isDecoding: Bool, _ id: TransferID, _ loop: any TransferPerformer, base: TransferRequest? = nil
   ) -> RunningTransfer {
     let core = core
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
+    let base = base ?? request
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: context.resumeData,
-      part: context.part, check: headCheck(request), signal: { checkpoints.signal(isWaiting: $0) },
-      progressed: { core.report(TransferProgress(completed: $0, total: $1)) })
+      part: context.part, pieces: context.pieces, check: headCheck(request),
+      signal: { checkpoints.signal(isWaiting: $0) },
+      progressed: { core.report(TransferProgress(completed: $0, total: $1)) },
+      beginSegments: { beginSegments($0, base, checkpoints) })
     checkpoints.attach(receiver)
     return RunningTransfer(id: id, loop: loop, receiver: receiver, checkpoints: checkpoints)
   }
@@ -51,15 +56,19 @@ extension DownloadPipeline {
     _ running: RunningTransfer, _ outcome: TransferOutcome, _ context: inout AttemptContext
   ) async throws(TransferError) -> DownloadReceiver {
     let receiver = running.receiver
+    let isShort = receiver.isShort
+    if let board = receiver.board { await finish(board, outcome, receiver) }
     await running.checkpoints.finish()
     core.setTransfer(hold: nil)
     core.record.didEnd(outcome)
     receiver.close()
-    takeOver(receiver, into: &context)
+    takeOver(receiver, isShort: isShort, into: &context)
     if let target = receiver.target, !target.parents.isEmpty {
       try await BlockingIO.run { () throws(TransferError) in try target.synchronizeParents() }
     }
-    if let failure = running.checkpoints.failure { throw failure }
+    if let failure = running.checkpoints.failure ?? receiver.board?.failure { throw failure }
+    // Other connections have fetched what this one left.
+    if let board = receiver.board, board.isComplete, !Task.isCancelled { return receiver }
     switch outcome {
     case .cancelled: throw .cancelled
     // The status counts, even if the body of the error page was cut off.
@@ -83,7 +92,7 @@ extension DownloadPipeline {
     }
   }
 
-  private func takeOver(_ receiver: DownloadReceiver, into context: inout AttemptContext) {
+  private func takeOver(_ receiver: DownloadReceiver, isShort: Bool, into context: inout AttemptContext) {
     let shared = receiver.shared.withLock { $0 }
     context.received = context.received.saturatingSum(receiver.received)
     if let head = receiver.head { context.head = head }
@@ -93,9 +102,14 @@ extension DownloadPipeline {
     context.part = shared.part
     context.resumeData = shared.resumeData
     context.onDisk = shared.written
+    context.pieces = nil
+    if let board = receiver.board, board.isSegmented {
+      (context.pieces, context.onDisk) = (board.completed, board.completed.count)
+      context.received = context.received.saturatingSum(board.received)
+    }
     context.total = receiver.total
     context.digests = receiver.digests
-    context.isShort = receiver.isShort
+    context.isShort = isShort && receiver.board?.isComplete != true
     if receiver.isCompared { context.comparesFrom = nil }
     if !receiver.isAppending { context.resumedFrom = 0 }
   }

@@ -23,7 +23,10 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var resumeData: ResumeData?
     var resumedFrom: Int64 = 0
     var received: Int64 = 0
+    /// Valid bytes in the part file.
     var onDisk: Int64 = 0
+    /// Which they are, if they are not simply the file's first ones.
+    var pieces: ByteRanges?
     var total: Int64?
     var part: PartialFile?
     /// Bytes of the last checkpoint, while the bytes after it are unverified because their attempt was cut off.
@@ -119,13 +122,14 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     guard var data = context.resumeData, context.onDisk > 0 else {
       context.resumeData = nil
       context.onDisk = 0
-      part.directory.remove(part.name)
+      part.directory.removePart(part.name)
       return
     }
-    let written = context.onDisk
+    let (written, pieces) = (context.onDisk, context.pieces)
     do throws(TransferError) {
       try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
       data.checkpointBytes = written
+      data.segments = pieces.map { .init(synced: $0) }
     } catch {
       // Do not count bytes that failed to sync, even in this boot: the pages may be lost.
       data.bootID = "unsynchronized"
@@ -197,6 +201,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   /// Opens the part file that the resume data describes. Bytes that cannot be trusted are discarded.
   private func reopenPart(_ context: inout AttemptContext, _ directory: Directory?) throws(TransferError) {
     context.onDisk = 0
+    context.pieces = nil
     context.target = nil
     context.comparesFrom = nil
     // A part file without resume data is replaced.
@@ -208,9 +213,17 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       return
     }
     let size = part.size
-    guard let good = data.usableBytes(ofFileWith: size) else {
+    if data.segments != nil, let ranges = data.usableRanges(ofFileWith: size, in: directory) {
+      context.part = part
+      context.pieces = ranges
+      context.onDisk = ranges.count
+      context.total = data.totalBytes
+      context.resumeData?.isAtRest = nil
+      return
+    }
+    guard data.segments == nil, let good = data.usableBytes(ofFileWith: size) else {
       context.resumeData = nil
-      directory.remove(data.partialFile.name)
+      directory.removePart(data.partialFile.name)
       return
     }
     if size > good { try part.truncate(to: good) }
@@ -267,7 +280,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
         guard let total = context.total, context.onDisk < total else { return }
         // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each response has at
         // least one byte.
-        guard strategies.question.isRanged, context.onDisk > onDiskBefore else {
+        guard strategies.question.isRanged || context.pieces != nil, context.onDisk > onDiskBefore else {
           throw .response(.truncated(received: context.onDisk, expected: total))
         }
         strategies = Self.strategies(context)
@@ -295,7 +308,12 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   }
 
   private static func strategies(_ context: AttemptContext) -> RangeStrategies {
-    RangeStrategies(
+    if let pieces = context.pieces, let total = context.total {
+      return RangeStrategies(
+        stored: context.resumeData?.validators, pieces: pieces, total: total,
+        refusals: context.resumeData?.refusals ?? 0)
+    }
+    return RangeStrategies(
       stored: context.resumeData?.validators, bytesOnDisk: context.onDisk, refusals: context.resumeData?.refusals ?? 0,
       isComparing: context.comparesFrom != nil)
   }
@@ -306,12 +324,13 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?, question: RangeQuestion,
     isDecoding: Bool
   ) async throws(TransferError) -> DownloadReceiver.Ending {
+    let base = request
     var request = request
     question.apply(to: &request.headers)
     request.headers[.acceptEncoding] = "identity"
     var hops = 0
     while true {
-      let receiver = try await transfer(&context, request, directory, question, isDecoding)
+      let receiver = try await transfer(&context, request, directory, question, isDecoding, base: base)
       if let refusal = receiver.refusal { throw refusal }
       guard case .redirect(let head) = receiver.ending else { return receiver.ending }
       guard

@@ -15,6 +15,16 @@ struct DownloadPlan: Sendable {
   var journal: (any DownloadJournal)?
   /// Where the file may go; checked on the open directory in each attempt.
   var rules = PathRules.none
+  /// How many connections may fetch the file.
+  var segmentation = Segmentation()
+
+  /// Whether several connections may fetch this file: its length is worth it, the server does not refuse ranges, and each
+  /// response can be recognised as a part of the same version, or a digest decides in the end.
+  func mayShareWork(_ data: ResumeData, total: Int64, _ head: ResponseHead?) -> Bool {
+    guard segmentation.policy.mayUse(forTotal: total), data.refusals == 0 else { return false }
+    guard head?.headers[.acceptRanges]?.lowercased() != "none" else { return false }
+    return !data.validators.conditions.isEmpty || !expectedDigests.isEmpty || !data.declaredDigests.isEmpty
+  }
 
   /// The file's destination, when its head has arrived; the head is `nil` for protocols without one.
   /// - Parameter directory: the destination's; if a chooser decides, the part file's.

@@ -31,6 +31,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     var written: Int64 = 0
     /// A durable record names this part file and its validators.
     var isRecorded = false
+    var board: SegmentBoard?
   }
 
   private(set) var ending = Ending.none
@@ -45,8 +46,12 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private(set) var isAppending = false
   /// Whether all bytes that had to equal those on disk have arrived and do.
   var isCompared: Bool { overlapLeft == 0 }
-  /// Whether the body ended before the last byte that the head announced.
-  var isShort: Bool { !isCompared || end.map { offset < $0 } ?? false }
+  /// Whether the body ended before the last byte that the head announced, and that no other connection fetches.
+  var isShort: Bool { !isCompared || end.map { offset < min($0, limit) } ?? false }
+  /// What other connections fetch of the file; `nil` if this is the only one.
+  private(set) var board: SegmentBoard?
+  /// The offset up to which this transfer writes.
+  private var limit: Int64 { board.map { $0.limit(of: $0.lead) ?? 0 } ?? .max }
 
   let shared: Mutex<Shared>
 
@@ -55,9 +60,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private let question: RangeQuestion
   private let isDecoding: Bool
   private let stored: ResumeData?
+  private let pieces: ByteRanges?
   private let check: @Sendable (ResponseHead) throws(TransferError) -> Void
   private let signal: @Sendable (Bool) -> Void
   private let progressed: @Sendable (Int64, Int64?) -> Void
+  private let beginSegments: @Sendable (SegmentBoard) -> Void
 
   private var part: PartialFile?
   private var offset: Int64 = 0
@@ -70,21 +77,22 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private var signalledAt = ContinuousClock.now
 
   /// Bytes that may arrive before the record that makes them resumable is durable.
-  static let unrecordedLimit: Int64 = 1 << 20
-  /// A checkpoint is due after this much, or after `checkpointInterval`.
-  static let checkpointBytes: Int64 = 64 << 20
-  static let checkpointInterval = Duration.seconds(2)
+  static let unrecordedLimit = CheckpointRule.unrecordedLimit
 
   /// - Parameters:
   ///   - part: the part file that the question refers to.
+  ///   - pieces: the bytes in it, if they are not simply its first ones.
   ///   - check: the user's validations of the head that precedes the file's bytes.
   ///   - signal: asks for a checkpoint; `true` if the transfer waits for it.
   ///   - progressed: bytes in the file, and the total if known; called on the loop's thread.
+  ///   - beginSegments: gets the board of a file that several connections may fetch; called on the loop's thread, once.
   init(
     plan: DownloadPlan, directory: Directory?, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
-    part: PartialFile?, check: @escaping @Sendable (ResponseHead) throws(TransferError) -> Void = { _ in },
+    part: PartialFile?, pieces: ByteRanges? = nil,
+    check: @escaping @Sendable (ResponseHead) throws(TransferError) -> Void = { _ in },
     signal: @escaping @Sendable (Bool) -> Void,
-    progressed: @escaping @Sendable (Int64, Int64?) -> Void
+    progressed: @escaping @Sendable (Int64, Int64?) -> Void,
+    beginSegments: @escaping @Sendable (SegmentBoard) -> Void = { _ in }
   ) {
     self.plan = plan
     self.directory = directory
@@ -92,9 +100,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     self.isDecoding = isDecoding
     self.stored = stored
     self.part = part
+    self.pieces = pieces
     self.check = check
     self.signal = signal
     self.progressed = progressed
+    self.beginSegments = beginSegments
     shared = Mutex(Shared(resumeData: stored, part: part, written: question.bytesOnDisk, isRecorded: stored != nil))
   }
 
@@ -153,10 +163,13 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     data.refusals = 0
     // The file was truncated to its valid bytes: from now on this boot's page cache has them all.
     data.bootID = BootID.current
+    // The map of an earlier attempt may name bytes that a failed sync has lost.
+    data.segments?.map = nil
     data.totalBytes = total
     shared.withLock { $0.resumeData = data }
     ending = .body
-    progressed(question.bytesOnDisk, total)
+    shareWork(data, isResumable: head != nil)
+    progressed(board?.completed.count ?? question.bytesOnDisk, total)
     return .takeBody
   }
 
@@ -194,8 +207,24 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
     if needsRecord { signal(false) }
     ending = .body
+    if head != nil { shareWork(data, isResumable: isResumable) }
     progressed(0, total)
     return .takeBody
+  }
+
+  /// Lets other connections fetch parts of the file, if that is allowed and the file can be recognised.
+  private func shareWork(_ data: ResumeData, isResumable: Bool) {
+    guard let total, (1...SegmentPlan.maximumTotal).contains(total) else { return }
+    // Bytes after a gap are on disk, so the transfer has to end where they begin.
+    let completed = isAppending ? pieces : nil
+    guard completed != nil || isResumable && plan.mayShareWork(data, total: total, head) else { return }
+    board = SegmentBoard(
+      total: total, completed: completed, leadFrom: isAppending ? question.bytesOnDisk : 0, upTo: end ?? total,
+      isRanged: isAppending)
+    if let board {
+      shared.withLock { $0.board = board }
+      beginSegments(board)
+    }
   }
 
   /// A response that the user refuses is not written and does not replace stored bytes.
@@ -264,11 +293,18 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     if let end, afterwards > end {
       throw .response(.malformed("more bytes arrived than were announced"))
     }
+    // Another connection has what follows, or will have it.
+    let limit = limit
+    let isLast = afterwards >= limit && limit < end ?? .max
+    if isLast {
+      guard offset < limit else { return .stop }
+      fresh = .init(rebasing: fresh[..<Int(min(Int64(fresh.count), limit - offset))])  // checked: offset < limit
+    }
     try part.write(fresh, at: offset)
     digester?.update(fresh)
-    offset = afterwards
+    offset += Int64(fresh.count)  // checked: at most `afterwards`
     didWrite(part)
-    return .taken
+    return isLast ? .stop : .taken
   }
 
   private func matchesDisk(_ bytes: UnsafeRawBufferPointer, _ part: PartialFile) throws(TransferError) -> Bool {
@@ -283,13 +319,16 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private func didWrite(_ part: PartialFile) {
     let offset = offset
     shared.withLock { $0.written = offset }
+    if let board {
+      let progress = board.advance(board.lead, to: offset)
+      progressed(progress.completed, total)
+      if progress.isCheckpointDue, plan.journal != nil, !needsRecord { signal(false) }
+      return
+    }
     progressed(offset, total)
     guard plan.journal != nil, !needsRecord else { return }
     let unsignalled = offset - writtenAtSignal  // checked: 0 ≤ writtenAtSignal ≤ offset
-    if unsignalled >= Self.checkpointBytes
-      || unsignalled >= Self.unrecordedLimit / 4
-        && signalledAt.duration(to: .now) >= Self.checkpointInterval
-    {
+    if CheckpointRule.isDue(bytes: unsignalled, since: signalledAt) {
       writtenAtSignal = offset
       signalledAt = .now
       signal(false)
@@ -298,7 +337,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   /// Called once, after the transfer.
   func close() {
-    digests = digester?.finalize()
+    digests = board?.isSegmented == true ? nil : digester?.finalize()
     digester = nil
   }
 }

@@ -7,7 +7,7 @@ public enum PartialFiles {
   /// - Parameter rules: nothing is removed from a directory that they refuse.
   public static func remove(_ name: String, in directory: String, rules: PathRules = .none) {
     guard let directory = try? Directory.open(directory, rules: rules) else { return }
-    directory.remove(name)
+    directory.removePart(name)
     directory.remove(name + ".new")
   }
 
@@ -19,12 +19,13 @@ public enum PartialFiles {
     return directory.regularFile(String(path.baseName))?.identity
   }
 
-  /// The bytes from which a download with this resume data would continue now; `nil` if its part file is missing or
+  /// How many bytes a download with this resume data would not fetch again now; `nil` if its part file is missing or
   /// another file.
   public static func usableBytes(_ data: ResumeData, rules: PathRules = .none) -> Int64? {
     guard let directory = try? Directory.open(data.partialFile.directory, rules: rules),
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else { return nil }
+    if data.segments != nil { return data.usableRanges(ofFileWith: part.size, in: directory)?.count }
     return data.usableBytes(ofFileWith: part.size)
   }
 
@@ -54,5 +55,13 @@ public enum PartialFiles {
   /// Makes the names in a directory durable. Blocks.
   public static func synchronizeDirectory(_ path: String, rules: PathRules = .none) throws(TransferError) {
     try Directory.open(path, rules: rules).synchronize()
+  }
+}
+
+extension Directory {
+  /// Removes a part file and the map of its pieces.
+  func removePart(_ name: String) {
+    remove(name)
+    remove(PieceMap.name(of: name))
   }
 }

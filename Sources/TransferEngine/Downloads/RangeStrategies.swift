@@ -24,15 +24,37 @@ struct RangeStrategies: Equatable, Sendable {
       strategies = [.whole]
       return
     }
-    strategies = []
-    for condition in [stored.strongETag, stored.strongDate] {
-      guard let condition else { continue }
-      strategies.append(
-        isComparing
-          ? RangeQuestion(overlapping: bytesOnDisk, condition: condition)
-          : RangeQuestion(start: bytesOnDisk, bytesOnDisk: bytesOnDisk, condition: condition))
+    strategies = stored.conditions.map { condition in
+      isComparing
+        ? RangeQuestion(overlapping: bytesOnDisk, condition: condition)
+        : RangeQuestion(start: bytesOnDisk, bytesOnDisk: bytesOnDisk, condition: condition)
     }
     strategies.append(RangeQuestion(overlapping: bytesOnDisk))
+    strategies.append(.whole)
+  }
+
+  /// For a file of which several ranges are on disk: its first gap that follows bytes on disk, or else the first one.
+  /// - Parameters:
+  ///   - pieces: not all bytes of the file.
+  ///   - total: the file's length.
+  init(stored: Validators?, pieces: ByteRanges, total: Int64, refusals: Int) {
+    let gaps = pieces.gaps(upTo: total)
+    guard let stored, !pieces.isEmpty, refusals < Self.maximumRefusals,
+      let gap = gaps.first(where: { $0.lowerBound > 0 }) ?? gaps.first
+    else {
+      strategies = [.whole]
+      return
+    }
+    strategies = stored.conditions.map {
+      RangeQuestion(start: gap.lowerBound, bytesOnDisk: gap.lowerBound, condition: $0, end: gap.upperBound)
+    }
+    // checked: the first byte of the gap is positive
+    if gap.lowerBound > 0, let before = pieces.range(at: gap.lowerBound - 1) {
+      var question = RangeQuestion(overlapping: gap.lowerBound)
+      question.start = max(question.start, before.lowerBound)
+      question.end = gap.upperBound
+      strategies.append(question)
+    }
     strategies.append(.whole)
   }
 
@@ -59,7 +81,7 @@ extension RangeQuestion {
     headers[.range] = nil
     headers[.ifRange] = nil
     guard isRanged else { return }
-    headers[.range] = "bytes=\(start)-"
+    headers[.range] = end.map { "bytes=\(start)-\($0 - 1)" } ?? "bytes=\(start)-"  // checked: end is after start
     headers[.ifRange] = condition
   }
 }

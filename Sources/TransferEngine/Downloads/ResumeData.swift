@@ -5,8 +5,9 @@ import WireValues
 /// What is needed to resume a download, also in another process: which file it was, how to recognise it, and how much
 /// of it is durable. Opaque to its users (`encoded()`). Contains no credentials.
 public struct ResumeData: Sendable, Equatable, Codable {
-  /// The version of the encoding. Data of a newer version is refused.
-  public var version = 1
+  /// The version of the encoding. Data of a newer version is refused. 2: there are segments, whose gaps a release that knows
+  /// only version 1 would take for bytes of the file.
+  public private(set) var version = 1
   /// Shown to people. Without userinfo and query, which may contain secrets.
   public var url: String
   /// The values that show whether the server's file has changed.
@@ -31,6 +32,19 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var isAtRest: Bool?
   /// The destination's options, for a resumed download that names none.
   public var options: DownloadOptions?
+
+  /// The bytes on disk, if they are not simply the file's first ones.
+  var segments: SegmentRecord? { didSet { version = Self.version(segments) } }
+
+  private static func version(_ segments: SegmentRecord?) -> Int { segments == nil ? 1 : 2 }
+
+  /// Which bytes of a file that is fetched in segments are on disk. The file's length says nothing about them.
+  struct SegmentRecord: Sendable, Equatable, Codable {
+    /// Bytes that were synced to disk.
+    var synced = ByteRanges()
+    /// The map of what was written since, in this boot; `nil` if there is none.
+    var map: FileIdentity?
+  }
 
   /// Where the part file is, and which file it is: another file with the same name is not ours.
   public struct Location: Sendable, Equatable, Codable {
@@ -62,6 +76,7 @@ public struct ResumeData: Sendable, Equatable, Codable {
   mutating func complete(_ size: Int64) {
     totalBytes = size
     checkpointBytes = size
+    segments = nil
     isVerified = true
   }
 
@@ -79,6 +94,24 @@ public struct ResumeData: Sendable, Equatable, Codable {
 
   /// An attempt of this boot ended without recording its end.
   private var wasCutOff: Bool { bootID == BootID.current && isAtRest != true }
+
+  /// Which bytes of a part file that was filled in segments count. If the attempt was cut off in this boot, those that its
+  /// map names, too. `nil` if there are none, or if the file was not filled in segments. Blocks.
+  func usableRanges(ofFileWith size: Int64, in directory: Directory) -> ByteRanges? {
+    guard let segments, let totalBytes, (1...SegmentPlan.maximumTotal).contains(totalBytes),
+      segments.synced.upperBound <= totalBytes
+    else { return nil }
+    var ranges = segments.synced
+    if wasCutOff, let map = segments.map,
+      let written = PieceMap.read(
+        in: directory, partialName: partialFile.name, PieceMap.Subject(part: partialFile.identity, total: totalBytes),
+        expecting: map)
+    {
+      ranges.formUnion(written)
+    }
+    ranges = ranges.clamped(to: size)
+    return ranges.isEmpty ? nil : ranges
+  }
 
   /// The size of the finished file if it is verified, has its final name and its size is unchanged; else `nil`. Blocks.
   func sizeOfNamedFile(in directory: Directory) -> Int64? {
@@ -98,7 +131,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
 
   /// `nil` for data that this version cannot read, and for impossible numbers and names. The download then starts over.
   public init?(_ data: Data) {
-    guard let value = try? JSONDecoder().decode(ResumeData.self, from: data), value.version == 1,
+    guard let value = try? JSONDecoder().decode(ResumeData.self, from: data),
+      value.version == Self.version(value.segments),
       value.checkpointBytes >= 0, value.totalBytes ?? 0 >= 0, (0...1_000_000).contains(value.refusals),
       [value.partialFile.name, value.partialFile.finalName].allSatisfy(Self.isName)
     else { return nil }

@@ -77,20 +77,22 @@ extension Session {
   ///   - digests: the digests that the file must have.
   ///   - partialName: the part file's name; by default a new one.
   ///   - journal: makes the resume data durable while the download runs.
+  ///   - segmentation: how many connections may fetch the file.
   ///   - interceptor: asked before the session's; `nil` for none.
   public func download(
     _ request: TransferRequest, to destination: DownloadDestination, options: DownloadOptions = [],
     rules: PathRules = .none, resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [],
-    partialName: String? = nil,
-    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil
+    partialName: String? = nil, journal: (any DownloadJournal)? = nil, segmentation: Segmentation = Segmentation(),
+    interceptor: (any RequestInterceptor)? = nil
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
-    let plan = DownloadPlan(
+    var plan = DownloadPlan(
       request: request, destination: destination, options: options,
       partialName: partialName ?? resumeData?.partialFile.name ?? Self.partialName(for: destination.name),
       expectedDigests: digests, journal: journal, rules: rules)
+    plan.segmentation = segmentation
     return DownloadRequest(
-      core: RequestCore(session: self) { core in
+      core: RequestCore(session: self) { [plan] core in
         await DownloadPipeline(session: self, core: core, interceptor: interceptor, plan: plan).run(from: resumeData)
       })
   }

@@ -38,6 +38,9 @@ public struct Validators: Sendable, Equatable, Codable {
   /// The date, if `If-Range` may contain it: only if there is no ETag, and only a strong date.
   public var strongDate: String? { etag == nil ? strongLastModified : nil }
 
+  /// The values for `If-Range`, the better one first.
+  var conditions: [String] { [strongETag, strongDate].compactMap(\.self) }
+
   private var strongLastModified: String? {
     guard let lastModified, let date, let changed = HTTPDate.parse(lastModified), let sent = HTTPDate.parse(date),
       sent.timeIntervalSince(changed) >= 1

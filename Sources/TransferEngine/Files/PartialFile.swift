@@ -116,6 +116,14 @@ final class PartialFile: Sendable {
     }
   }
 
+  /// Reserves space for the whole file without changing its length, so that segments are written to few extents. A file
+  /// system that cannot do that is no error. Blocks.
+  /// - Throws: `.file(.diskFull)`.
+  func reserveSpace(_ total: Int64) throws(TransferError) {
+    guard linux_reserve_space(descriptor, total) != 0, [ENOSPC, EDQUOT].contains(errno) else { return }
+    throw .file(.system("cannot reserve \(total) bytes for \(path)", errno: errno))
+  }
+
   /// Syncs bytes and length to disk. Blocks; not for the transfer loop. After an error the data counts as lost: the
   /// kernel may have dropped the pages, and a second call would report success (fsync(2)). So every later call fails
   /// too.

@@ -25,6 +25,8 @@ public struct GroupDownload: Sendable {
   /// Makes the resume data durable if the download does not stay in the group (see `DownloadGroup`). Without one, such a
   /// download reports its rename to the group's journal, and nothing else is recorded.
   public var journal: (any DownloadJournal)?
+  /// How many connections may fetch the file, if it turns out to be large.
+  public var segmentation = Segmentation()
   /// Asked before the session's. A download with an interceptor does not stay in the group.
   public var interceptor: (any RequestInterceptor)?
 

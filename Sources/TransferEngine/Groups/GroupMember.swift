@@ -65,11 +65,13 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
   func makePlan() -> DownloadPlan {
     let destination = download.destination
     let adapter = group.journal.map { GroupJournalAdapter(tag: download.tag, journal: $0) }
-    return DownloadPlan(
+    var plan = DownloadPlan(
       request: download.request, destination: destination, options: download.options,
       partialName: download.partialName ?? download.resumeData.flatMap { ResumeData($0) }?.partialFile.name
         ?? Session.partialName(for: destination.name),
       expectedDigests: download.digests, journal: download.journal ?? adapter, rules: download.rules)
+    plan.segmentation = download.segmentation
+    return plan
   }
 
   /// The download can begin its transfer in the group. The response decides whether it stays there.

@@ -34,6 +34,12 @@ struct AddOptions: ParsableArguments {
   var maxSize: ByteSize?
 
   @Option(
+    help: ArgumentHelp(
+      "How many connections fetch the file: 1 to 32, or auto (one, and up to 4 for large files while more help).",
+      valueName: "n|auto"))
+  var segments: String?
+
+  @Option(
     help: ArgumentHelp("An idempotency key: adding the same key again returns the same job.", valueName: "key"))
   var key: String?
 
@@ -52,6 +58,7 @@ struct AddOptions: ParsableArguments {
       try job.network.checkIsNotCertificateKey(key)
     }
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
+    if let segments { _ = try validated { try SegmentCount(parsing: segments) } }
     if let mode {
       var options = JobOptions.Download()
       options.mode = mode
@@ -73,6 +80,7 @@ struct AddOptions: ParsableArguments {
     defaults.job.options.download.mode = mode
     defaults.job.options.download.remoteTime = remoteTime
     defaults.job.options.download.maxSize = maxSize?.bytes
+    if let segments { defaults.job.options.download.segments = try SegmentCount(parsing: segments) }
     defaults.paths = paths
     return defaults
   }

@@ -76,6 +76,7 @@ enum DetailText {
     if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
     append(&rows, "mode", options.download.mode)
     append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
+    if case .fixed(let count) = options.download.segments { rows.append(("segments", String(count))) }
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))

@@ -8,4 +8,8 @@ struct AttemptReports: Sendable {
   let foundLarge: @Sendable (JobID, _ fence: Int64) async -> Void
   /// These attempts have ended.
   let ended: @Sendable ([(JobID, AttemptResponse)]) async -> Void
+  /// A download asks for one more connection with its origin.
+  var acquireConnection: @Sendable (_ origin: String) async -> Bool = { _ in true }
+  /// It gives one back.
+  var releaseConnection: @Sendable (_ origin: String) async -> Void = { _ in }
 }

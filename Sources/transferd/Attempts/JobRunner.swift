@@ -110,7 +110,7 @@ struct JobRunner: Sendable {
     session.download(
       download.request, to: download.destination, options: download.options, rules: download.rules,
       resumingWith: download.resumeData, expecting: download.digests, partialName: download.partialName,
-      journal: download.journal, interceptor: download.interceptor
+      journal: download.journal, segmentation: download.segmentation, interceptor: download.interceptor
     )
     .validate(statusCode: Self.successes)
   }
@@ -129,12 +129,34 @@ struct JobRunner: Sendable {
     let journal = JobJournal(
       store: store, id: record.job.id, fence: record.fence, isUnnamed: spec.destination.hasTrailingSlash,
       reports: reports)
-    return GroupDownload(
+    var download = GroupDownload(
       tag: record.job.id.tag, request: request, to: destination, options: options,
       rules: paths.rules(for: spec.owner, .write),
       resumingWith: record.resumeData, expecting: Self.digests(spec.options.download.checksum),
       partialName: Self.partialName(of: record), acceptableStatusCodes: Self.successes, journal: journal,
       interceptor: try interceptor(for: spec))
+    download.segmentation = segmentation(spec, reports)
+    return download
+  }
+
+  /// A job with a rate limit needs one connection: its limit would not make several of them faster.
+  private func segmentation(_ spec: JobSpec, _ reports: AttemptReports) -> Segmentation {
+    switch spec.options.download.segments {
+    case .fixed(let count): Segmentation(.fixed(count))
+    case .automatic where spec.options.limitRate != nil: Segmentation(.one)
+    case .automatic:
+      Segmentation(
+        .automatic(upTo: SegmentPolicy.automaticConnections),
+        permits: OriginPermits(origin: spec.origin, reports: reports))
+    }
+  }
+
+  /// Asks the queue for connections beside the first one.
+  private struct OriginPermits: ConnectionPermits {
+    let origin: String
+    let reports: AttemptReports
+    func acquire() async -> Bool { await reports.acquireConnection(origin) }
+    func release() async { await reports.releaseConnection(origin) }
   }
 
   /// The download's destination. Its name is a default if the response may name the file.

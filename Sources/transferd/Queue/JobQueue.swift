@@ -63,6 +63,8 @@ struct JobQueue: Sendable {
   /// The first `.jobsChanged` has come; before it no job starts.
   private(set) var isStarted = false
   private(set) var load = Admission.Load()
+  /// Connections that downloads have beside their first ones.
+  var furtherConnections = Admission.Load()
   private var window = CandidateWindow()
   /// The store may have candidates that are not in the window.
   private var isWindowStale = true

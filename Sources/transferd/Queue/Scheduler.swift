@@ -123,7 +123,9 @@ actor Scheduler {
       // The attempt does not await this call, because renaming the file should not wait for the start of other jobs.
       transferred: { [weak self] transfers in Task { await self?.send(.transferred(transfers)) } },
       foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
-      ended: { [weak self] responses in await self?.didEnd(responses) })
+      ended: { [weak self] responses in await self?.didEnd(responses) },
+      acquireConnection: { [weak self] in await self?.acquireConnection(with: $0) ?? false },
+      releaseConnection: { [weak self] in await self?.releaseConnection(with: $0) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)
     insecureAttempts += started.count { $0.0.spec.options.network.insecure }  // checked: counts attempts
     for (record, request) in started {

@@ -25,11 +25,13 @@ final class DownloadFixture: Sendable {
   func download(
     _ request: TransferRequest, session: Session? = nil, to path: String? = nil, options: DownloadOptions = [],
     resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [], partialName: String? = nil,
-    journal: (any DownloadJournal)? = nil, interceptor: (any RequestInterceptor)? = nil
+    journal: (any DownloadJournal)? = nil, segmentation: Segmentation = Segmentation(),
+    interceptor: (any RequestInterceptor)? = nil
   ) throws -> DownloadRequest {
     (session ?? self.session).download(
       request, to: try DownloadDestination(path: path ?? self.path), options: options, resumingWith: data,
-      expecting: digests, partialName: partialName, journal: journal, interceptor: interceptor)
+      expecting: digests, partialName: partialName, journal: journal, segmentation: segmentation,
+      interceptor: interceptor)
   }
 
   func download(

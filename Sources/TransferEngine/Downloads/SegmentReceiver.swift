@@ -1,0 +1,81 @@
+import FoundationEssentials
+import HTTPTypes
+import Synchronization
+import WireValues
+
+/// Receives one segment of a file and writes it to the part file.
+///
+/// `@unchecked Sendable`: used on the transfer loop's thread while the transfer runs and by the crew afterwards; the loop's
+/// continuation separates the two.
+final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
+  private(set) var redirect: ResponseHead?
+  private(set) var decision: SegmentDecision?
+  /// The disk refused a write.
+  private(set) var failure: TransferError?
+  /// Body bytes that were written.
+  private(set) var received: Int64 = 0
+
+  private let board: SegmentBoard
+  private let segment: Int
+  private let part: PartialFile
+  private let validators: Validators
+  private let didWrite: @Sendable (SegmentBoard.Progress) -> Void
+  private let start: Int64
+  private var offset: Int64
+  private var end: Int64 = 0
+
+  /// - Parameters:
+  ///   - start: the first requested byte.
+  ///   - validators: of the bytes on disk.
+  ///   - didWrite: called on the loop's thread after each write.
+  init(
+    board: SegmentBoard, segment: Int, start: Int64, part: PartialFile, validators: Validators,
+    didWrite: @escaping @Sendable (SegmentBoard.Progress) -> Void
+  ) {
+    self.board = board
+    self.segment = segment
+    self.start = start
+    self.part = part
+    self.validators = validators
+    self.didWrite = didWrite
+    offset = start
+  }
+
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict {
+    if head.isRedirect {
+      redirect = head
+      return .dropBody
+    }
+    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
+    let decision = SegmentDecision(
+      head: head, start: start, total: board.total, validators: validators, retryAfter: retryAfter)
+    self.decision = decision
+    switch decision {
+    case .take(let end):
+      self.end = end
+      board.confirm(segment)
+      return .takeBody
+    case .wait: return .dropBody
+    case .refuse: return .stop
+    }
+  }
+
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    guard let limit = board.limit(of: segment), offset < limit else { return .stop }
+    let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
+    guard afterwards <= end else { throw Self.tooLong }
+    let count = Int(min(Int64(bytes.count), limit - offset))  // checked: offset < limit
+    do throws(TransferError) {
+      try part.write(.init(rebasing: bytes[..<count]), at: offset)
+    } catch {
+      failure = error
+      throw error
+    }
+    offset += Int64(count)  // checked: at most `afterwards`
+    received += Int64(count)  // checked: at most the offset
+    didWrite(board.advance(segment, to: offset))
+    return offset == limit && offset < end ? .stop : .taken
+  }
+
+  private static let tooLong = TransferError.response(.malformed("more bytes arrived than were announced"))
+}

@@ -1,0 +1,226 @@
+import Synchronization
+import WireValues
+
+/// What the connections of one download share: which of them fetches what, what is on disk, and how they are ended.
+///
+/// The *lead* is the download's ordinary transfer. It fetches up to the next byte that another connection has or is fetching.
+final class SegmentBoard: Sendable {
+  /// What follows from written bytes.
+  struct Progress: Sendable {
+    /// Bytes of the file on disk.
+    var completed: Int64
+    var isCheckpointDue: Bool
+  }
+
+  /// The lead's segment.
+  let lead: Int
+  let total: Int64
+
+  private struct State {
+    var plan: SegmentPlan
+    var map: PieceMap?
+    /// Ranges elsewhere in the file are on disk or will be: records must say which.
+    var isSegmented: Bool
+    var crew: Task<Void, Never>?
+    var failure: TransferError?
+    var isCancelled = false
+    /// Ends the transfer of a segment.
+    var cancellations: [Int: @Sendable () -> Void] = [:]
+    var beganAt: [Int: ContinuousClock.Instant] = [:]
+    var unsignalled: Int64 = 0
+    var signalledAt = ContinuousClock.now
+    /// Body bytes of all connections but the lead.
+    var received: Int64 = 0
+  }
+  private let state: Mutex<State>
+  /// The lead's transfer has ended.
+  let leadEnd = OneShot()
+  /// The server has sent a range.
+  let confirmation = OneShot()
+
+  /// - Parameters:
+  ///   - total: 1 to `SegmentPlan.maximumTotal`.
+  ///   - completed: the bytes on disk, if they are not simply the file's first ones.
+  ///   - offset: the first byte that the lead writes.
+  ///   - end: the offset after the last byte of the lead's response.
+  ///   - isRanged: the lead's response is a range.
+  /// - Returns: `nil` if that byte is on disk already.
+  init?(total: Int64, completed: ByteRanges?, leadFrom offset: Int64, upTo end: Int64, isRanged: Bool) {
+    // checked: offset > 0
+    let before = completed ?? (offset > 0 ? ByteRanges(0..<offset) : ByteRanges())
+    var plan = SegmentPlan(total: total, completed: before)
+    guard let lead = plan.begin(at: offset, upTo: end) else { return nil }
+    self.lead = lead
+    self.total = total
+    state = Mutex(State(plan: plan, isSegmented: completed != nil, beganAt: [lead: .now]))
+    if isRanged { confirmation.happen() }
+  }
+
+  // MARK: For the receivers, on the loop's thread
+
+  /// The offset up to which a connection may write; `nil` if it has to end.
+  func limit(of id: Int) -> Int64? { state.withLock { $0.plan.segment(id)?.end } }
+
+  /// The server sends the range of this segment.
+  func confirm(_ id: Int) {
+    if !confirmation.hasHappened { state.withLock { $0.plan.confirm(id) } }
+    confirmation.happen()
+  }
+
+  /// Bytes up to the offset are in the part file.
+  func advance(_ id: Int, to offset: Int64) -> Progress {
+    state.withLock { state in
+      guard let position = state.plan.segment(id)?.position, offset > position else {
+        return Progress(completed: state.plan.completed.count, isCheckpointDue: false)
+      }
+      state.plan.advance(id, to: offset)
+      if let map = state.map, let written = state.plan.completed.range(at: position),
+        !map.note(position..<min(offset, written.upperBound), within: written)
+      {
+        state.map = nil
+      }
+      state.unsignalled = state.unsignalled.saturatingSum(offset - position)  // checked: offset > position ≥ 0
+      if id != lead { state.received = state.received.saturatingSum(offset - position) }  // checked: as above
+      return Progress(completed: state.plan.completed.count, isCheckpointDue: Self.isCheckpointDue(&state))
+    }
+  }
+
+  private static func isCheckpointDue(_ state: inout State) -> Bool {
+    guard CheckpointRule.isDue(bytes: state.unsignalled, since: state.signalledAt) else { return false }
+    state.unsignalled = 0
+    state.signalledAt = .now
+    return true
+  }
+
+  // MARK: For records
+
+  /// The bytes on disk for a record; `nil` if they are simply the file's first ones.
+  var record: ResumeData.SegmentRecord? {
+    state.withLock { state in
+      state.isSegmented ? .init(synced: state.plan.completed, map: state.map?.identity) : nil
+    }
+  }
+
+  /// From now on records say which bytes are on disk.
+  /// - Parameter makeMap: makes the map of the bytes on disk. Blocks for a moment.
+  func beginSegments(_ makeMap: (ByteRanges) -> PieceMap?) {
+    state.withLock { state in
+      state.isSegmented = true
+      if state.map == nil { state.map = makeMap(state.plan.completed) }
+    }
+  }
+
+  var isSegmented: Bool { state.withLock { $0.isSegmented } }
+  var completed: ByteRanges { state.withLock { $0.plan.completed } }
+  var isComplete: Bool { state.withLock { $0.plan.isComplete } }
+  /// Body bytes that connections other than the lead have received.
+  var received: Int64 { state.withLock { $0.received } }
+
+  // MARK: For the crew
+
+  /// A segment for a free connection; `nil` if nothing is left that would be worth one.
+  func take() -> SegmentPlan.Segment? {
+    state.withLock { state in
+      guard !state.isCancelled else { return nil }
+      let rates = Self.rates(state)
+      let segment = state.plan.take(
+        rate: rates.values.max(), rates: rates, isTentative: !confirmation.hasHappened)
+      if let segment { state.beganAt[segment.id] = .now }
+      Self.cancelEmpty(&state)
+      return segment
+    }
+  }
+
+  /// Bytes a second of the connections that have run for a second or more.
+  private static func rates(_ state: State) -> [Int: Double] {
+    var rates: [Int: Double] = [:]
+    for segment in state.plan.segments {
+      guard let began = state.beganAt[segment.id] else { continue }
+      let seconds = began.duration(to: .now) / .seconds(1)
+      guard seconds >= 1 else { continue }
+      rates[segment.id] = Double(segment.position - segment.start) / seconds  // checked: start ≤ position
+    }
+    return rates
+  }
+
+  /// Ends connections whose rest another one has taken.
+  private static func cancelEmpty(_ state: inout State) {
+    for segment in state.plan.segments where segment.rest == 0 { state.cancellations[segment.id]?() }
+  }
+
+  /// Tells how the transfer of a segment is ended from outside.
+  func register(_ id: Int, cancel: @escaping @Sendable () -> Void) {
+    let isObsolete = state.withLock { state in
+      state.cancellations[id] = cancel
+      return state.isCancelled || state.plan.isComplete || state.plan.segment(id) == nil
+    }
+    if isObsolete { cancel() }
+  }
+
+  /// The connection of a segment has ended. What it has not fetched is free.
+  func end(_ id: Int) {
+    state.withLock { state in
+      state.plan.end(id)
+      state.cancellations[id] = nil
+      state.beganAt[id] = nil
+    }
+  }
+
+  /// Ends the connection that began last, because it does not help.
+  func dismissNewest() {
+    let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+      guard let newest = state.plan.segments.filter({ $0.id != lead }).map(\.id).max() else { return nil }
+      return state.cancellations[newest]
+    }
+    cancel?()
+  }
+}
+
+// MARK: - Beginning and end
+
+extension SegmentBoard {
+  /// Starts the task that runs the other connections.
+  func start(_ crew: @escaping @Sendable () async -> Void) {
+    state.withLock { $0.crew = Task { await crew() } }
+  }
+
+  /// Whether other connections have taken all that the lead had left.
+  var isLeadReleased: Bool { state.withLock { $0.plan.segment(lead).map { $0.rest == 0 } ?? true } }
+
+  /// The file is complete: connections that still run are not needed.
+  func cancelRest() {
+    for cancel in state.withLock({ Array($0.cancellations.values) }) { cancel() }
+  }
+
+  /// The lead's transfer has ended; another connection may fetch what it left. Returns when all connections have ended.
+  /// Cancelling the task ends them.
+  func finish() async {
+    end(lead)
+    leadEnd.happen()
+    let crew = state.withLock { $0.crew }
+    await withTaskCancellationHandler {
+      await crew?.value
+    } onCancel: {
+      self.cancel()
+    }
+  }
+
+  /// Ends all connections. What they have written stays.
+  func cancel() {
+    let (cancellations, crew) = state.withLock { state in
+      state.isCancelled = true
+      return (Array(state.cancellations.values), state.crew)
+    }
+    for cancel in cancellations { cancel() }
+    crew?.cancel()
+  }
+
+  /// Ends all connections with an error of the disk or the journal, after which the download must not go on.
+  func fail(_ error: TransferError) {
+    state.withLock { if $0.failure == nil { $0.failure = error } }
+    cancel()
+  }
+
+  var failure: TransferError? { state.withLock { $0.failure } }
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+}

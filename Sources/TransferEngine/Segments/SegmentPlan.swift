@@ -1,0 +1,132 @@
+import WireValues
+
+/// Which bytes of a file are on disk, which are being fetched, and by which connection. Pure.
+///
+/// A *segment* is a range that one connection fetches. Free ranges are taken first, the largest before the others. When none
+/// is left, a free connection takes half of the largest rest of another one, or all of the rest of one that is much slower.
+///
+/// The *lead* is the download's ordinary transfer. Its response may go on to the file's end, so it gets back what another
+/// connection took from its end and could not fetch.
+struct SegmentPlan: Sendable {
+  struct Segment: Equatable, Sendable {
+    let id: Int
+    /// The first byte that it fetched.
+    let start: Int64
+    /// The next byte that it writes.
+    var position: Int64
+    /// The offset after its last byte. Becomes smaller when another connection takes a part of the rest.
+    var end: Int64
+
+    var rest: Int64 { end - position }  // checked: 0 ≤ position ≤ end
+  }
+
+  /// A split leaves at least this much to both connections.
+  static let minimumRest: Int64 = 512 << 10
+  /// Splits are at multiples of this.
+  static let alignment: Int64 = 64 << 10
+  /// A file of more bytes is fetched by one connection: no file system here has larger files.
+  static let maximumTotal: Int64 = 1 << 44
+
+  /// The file's length in bytes.
+  let total: Int64
+  private(set) var completed: ByteRanges
+  private(set) var segments: [Segment] = []
+  private var nextID = 0
+  private var lead: (id: Int, end: Int64)?
+
+  /// - Parameters:
+  ///   - total: 1 to `maximumTotal`.
+  ///   - completed: the bytes on disk.
+  init(total: Int64, completed: ByteRanges = ByteRanges()) {
+    precondition((1...Self.maximumTotal).contains(total))
+    self.total = total
+    self.completed = completed.clamped(to: total)
+  }
+
+  var isComplete: Bool { completed.count == total }
+
+  /// Ranges that are neither on disk nor being fetched.
+  var free: [Range<Int64>] {
+    var taken = completed
+    // checked: position ≤ end
+    for segment in segments where segment.rest > 0 { taken.insert(segment.position..<segment.end) }
+    return taken.gaps(upTo: total)
+  }
+
+  func segment(_ id: Int) -> Segment? { segments.first { $0.id == id } }
+
+  /// The lead fetches from this byte to the next one that is on disk.
+  /// - Parameter end: the offset after the last byte of its response.
+  /// - Returns: its segment's id; `nil` if the byte is on disk or being fetched.
+  mutating func begin(at offset: Int64, upTo end: Int64 = .max) -> Int? {
+    guard let gap = free.first(where: { $0.contains(offset) }) else { return nil }
+    let segment = add(offset..<min(gap.upperBound, max(end, offset)))
+    lead = (segment.id, end)
+    return segment.id
+  }
+
+  /// A segment for a free connection; `nil` if nothing is left that would be worth one.
+  /// - Parameters:
+  ///   - rate: bytes a second that the connection is expected to fetch; `nil`: unknown.
+  ///   - rates: of the running segments, by id; a missing one counts as fast.
+  ///   - isTentative: it is not known yet whether the server serves ranges. The other connection keeps its rest until
+  ///     `confirm`.
+  mutating func take(rate: Double? = nil, rates: [Int: Double] = [:], isTentative: Bool = false) -> Segment? {
+    if let gap = free.max(by: { $0.length < $1.length }) { return add(gap) }
+    if let victim = segments.max(by: { $0.rest < $1.rest }), victim.rest >= 2 * Self.minimumRest {
+      // checked: between position and end, which are at most `maximumTotal`
+      let middle = (victim.position + victim.rest / 2) / Self.alignment * Self.alignment
+      return split(victim, at: max(middle, victim.position), isTentative: isTentative)
+    }
+    guard let rate, rate > 0, !isTentative else { return nil }
+    // A slow tail: nothing else is left to do, and this connection would need less than half of the time.
+    let slow = segments.first { segment in
+      guard let theirs = rates[segment.id], segment.rest > Self.alignment else { return false }
+      return theirs < rate / 2
+    }
+    return slow.flatMap { split($0, at: $0.position) }
+  }
+
+  private mutating func split(_ victim: Segment, at middle: Int64, isTentative: Bool = false) -> Segment? {
+    guard let index = segments.firstIndex(where: { $0.id == victim.id }) else { return nil }
+    if !isTentative { segments[index].end = middle }
+    return add(middle..<victim.end)  // checked: between position and end
+  }
+
+  /// The server sends this segment: nobody else has to fetch its bytes. One that was faster has fetched some of them already;
+  /// they come again.
+  mutating func confirm(_ id: Int) {
+    guard let taken = segment(id) else { return }
+    for index in segments.indices
+    where segments[index].id != id && segments[index].start <= taken.start && segments[index].end > taken.start {
+      let end = max(segments[index].position, taken.start)
+      if segments[index].end > end { segments[index].end = end }
+    }
+  }
+
+  private mutating func add(_ range: Range<Int64>) -> Segment {
+    let segment = Segment(id: nextID, start: range.lowerBound, position: range.lowerBound, end: range.upperBound)
+    nextID += 1
+    segments.append(segment)
+    return segment
+  }
+
+  /// Bytes up to the offset were written. Another connection may have taken some of them meanwhile; they are the same.
+  mutating func advance(_ id: Int, to offset: Int64) {
+    guard let index = segments.firstIndex(where: { $0.id == id }) else { return }
+    let position = segments[index].position
+    let reached = min(offset, segments[index].end)
+    guard reached > position else { return }
+    segments[index].position = reached
+    completed.insert(position..<reached)
+  }
+
+  /// The connection has ended. What it has not fetched is free again, or the lead's if it follows the lead's bytes.
+  mutating func end(_ id: Int) {
+    segments.removeAll { $0.id == id }
+    guard let lead, let index = segments.firstIndex(where: { $0.id == lead.id }), segments[index].rest > 0,
+      let gap = free.first(where: { $0.lowerBound == segments[index].end })
+    else { return }
+    segments[index].end = max(segments[index].end, min(gap.upperBound, lead.end))
+  }
+}

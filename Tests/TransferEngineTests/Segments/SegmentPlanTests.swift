@@ -1,0 +1,169 @@
+import Testing
+
+@testable import TransferEngine
+
+@Suite struct SegmentPlanTests {
+  private let mebibyte: Int64 = 1 << 20
+
+  @Test("the lead begins with everything, and each further connection takes half of the largest rest")
+  func splits() throws {
+    var plan = SegmentPlan(total: 64 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0))
+    let second = try unwrap(plan.take())
+    #expect(second.start == 32 * mebibyte)
+    #expect(plan.segment(lead)?.end == 32 * mebibyte)
+    let third = try unwrap(plan.take())
+    let fourth = try unwrap(plan.take())
+    #expect(Set([third.start, fourth.start]) == [16 * mebibyte, 48 * mebibyte])
+    #expect(plan.free.isEmpty)
+  }
+
+  @Test("free ranges are taken before anything is split, the largest first")
+  func gaps() throws {
+    var completed = ByteRanges(10 * mebibyte..<20 * mebibyte)
+    completed.insert(50 * mebibyte..<60 * mebibyte)
+    var plan = SegmentPlan(total: 100 * mebibyte, completed: completed)
+    let starts = [plan.take()?.start, plan.take()?.start, plan.take()?.start]
+    #expect(starts == [60 * mebibyte, 20 * mebibyte, 0])
+    let split = try unwrap(plan.take())
+    #expect(split.start == 80 * mebibyte)
+  }
+
+  @Test("a rest below twice the minimum is not split")
+  func minimum() throws {
+    var plan = SegmentPlan(total: 2 * SegmentPlan.minimumRest - 1)
+    _ = try unwrap(plan.begin(at: 0))
+    let (third, other) = (plan.take(), plan.take(rate: 1000, rates: [:]))
+    #expect(third == nil && other == nil)
+  }
+
+  @Test("the tail of a slow connection is taken over as a whole, that of a fast one is not")
+  func slowTail() throws {
+    var plan = SegmentPlan(total: SegmentPlan.minimumRest)
+    let lead = try unwrap(plan.begin(at: 0))
+    plan.advance(lead, to: 100_000)
+    let untaken = plan.take(rate: 1000, rates: [lead: 800])
+    #expect(untaken == nil)
+    let taken = try unwrap(plan.take(rate: 1000, rates: [lead: 400]))
+    #expect(taken.position == 100_000)
+    #expect(taken.end == SegmentPlan.minimumRest)
+    #expect(plan.segment(lead)?.rest == 0)
+    // What the slow one still writes is not counted twice.
+    plan.advance(lead, to: 200_000)
+    #expect(plan.completed.count == 100_000)
+  }
+
+  @Test("what an ended connection has not fetched is free again")
+  func ends() throws {
+    var plan = SegmentPlan(total: 64 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0))
+    let second = try unwrap(plan.take())
+    plan.advance(second.id, to: second.start + mebibyte)
+    plan.end(second.id)
+    #expect(plan.free == [second.start + mebibyte..<64 * mebibyte])
+    plan.advance(second.id, to: second.end)
+    #expect(plan.completed.count == mebibyte)
+    plan.end(lead)
+    #expect(plan.free.count == 2)
+  }
+
+  @Test("a lead can begin at a byte that is missing, and only there")
+  func lead() {
+    var plan = SegmentPlan(total: 10, completed: ByteRanges(2..<5))
+    let impossible = [plan.begin(at: 3), plan.begin(at: 10)]
+    #expect(impossible == [nil, nil])
+    let first = plan.begin(at: 0)
+    #expect(first.flatMap { plan.segment($0)?.end } == 2)
+    let again = plan.begin(at: 1)
+    #expect(again == nil)
+    let second = plan.begin(at: 5)
+    #expect(second.flatMap { plan.segment($0)?.end } == 10)
+  }
+
+  @Test("the lead keeps its rest until the server has sent a range, and gets back what was not fetched")
+  func tentative() throws {
+    var plan = SegmentPlan(total: 64 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0))
+    let refused = try unwrap(plan.take(isTentative: true))
+    #expect(plan.segment(lead)?.end == 64 * mebibyte)
+    plan.end(refused.id)
+    #expect(plan.segment(lead)?.end == 64 * mebibyte)
+    let second = try unwrap(plan.take(isTentative: true))
+    plan.advance(lead, to: 33 * mebibyte)
+    plan.confirm(second.id)
+    // The lead was faster: it ends, and the other one fetches its range.
+    #expect(plan.segment(lead)?.rest == 0)
+    plan.end(lead)
+    #expect(plan.free.isEmpty)
+    #expect(plan.segment(second.id)?.end == 64 * mebibyte)
+  }
+
+  @Test(
+    "what follows the lead's bytes is the lead's again when another connection fails, up to the end of its response")
+  func extends() throws {
+    var plan = SegmentPlan(total: 64 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0, upTo: 48 * mebibyte))
+    let second = try unwrap(plan.take())
+    #expect(second.start > 0)
+    plan.end(second.id)
+    #expect(plan.segment(lead)?.end == 48 * mebibyte)
+  }
+
+  @Test("in random runs every byte is fetched, running segments never overlap, and the plan ends")
+  func random() {
+    for seed in UInt64(1)...60 {
+      var generator = Splitmix(seed: seed)
+      let total = Int64.random(in: 1...200 * mebibyte, using: &generator)
+      var completed = ByteRanges()
+      for _ in 0..<Int.random(in: 0..<5, using: &generator) {
+        let start = Int64.random(in: 0..<total, using: &generator)
+        completed.insert(start..<min(total, start + Int64.random(in: 1...20 * mebibyte, using: &generator)))
+      }
+      var plan = SegmentPlan(total: total, completed: completed)
+      let connections = Int.random(in: 1...32, using: &generator)
+      var steps = 0
+      while !plan.isComplete, steps < 100_000 {
+        steps += 1
+        while plan.segments.count < connections {
+          var rates: [Int: Double] = [:]
+          for segment in plan.segments { rates[segment.id] = Double.random(in: 1...1000, using: &generator) }
+          guard plan.take(rate: 500, rates: rates) != nil else { break }
+        }
+        expectConsistent(plan)
+        guard let segment = plan.segments.randomElement(using: &generator) else { break }
+        let step = Int64.random(in: 1...4 * mebibyte, using: &generator)
+        plan.advance(segment.id, to: segment.position + step)
+        let isBroken = Int.random(in: 0..<20, using: &generator) == 0
+        if isBroken || plan.segment(segment.id)?.rest == 0 { plan.end(segment.id) }
+      }
+      #expect(plan.isComplete, "seed \(seed)")
+      #expect(plan.completed.ranges == [0..<total])
+    }
+  }
+
+  private func unwrap<Value>(_ value: Value?) throws -> Value { try #require(value) }
+
+  private func expectConsistent(_ plan: SegmentPlan) {
+    let running = plan.segments.filter { $0.rest > 0 }.sorted { $0.position < $1.position }
+    for (one, other) in zip(running, running.dropFirst()) { #expect(one.end <= other.position) }
+    for segment in running {
+      #expect(plan.completed.gaps(upTo: segment.end).contains { $0.contains(segment.position) })
+    }
+    let known = plan.completed.count + running.reduce(0) { $0 + $1.rest } + plan.free.reduce(0) { $0 + $1.length }
+    #expect(known == plan.total)
+  }
+}
+
+/// Numbers that are the same in every run.
+private struct Splitmix: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
