@@ -38,14 +38,6 @@ public struct ResumeData: Sendable, Equatable, Codable {
 
   private static func version(_ segments: SegmentRecord?) -> Int { segments == nil ? 1 : 2 }
 
-  /// Which bytes of a file that is fetched in segments are on disk. The file's length says nothing about them.
-  struct SegmentRecord: Sendable, Equatable, Codable {
-    /// Bytes that were synced to disk.
-    var synced = ByteRanges()
-    /// The map of what was written since, in this boot; `nil` if there is none.
-    var map: FileIdentity?
-  }
-
   /// Where the part file is, and which file it is: another file with the same name is not ours.
   public struct Location: Sendable, Equatable, Codable {
     /// An absolute path.

@@ -95,7 +95,7 @@ final class SegmentBoard: Sendable {
   // MARK: For records
 
   /// The bytes on disk for a record; `nil` if they are simply the file's first ones.
-  var record: ResumeData.SegmentRecord? {
+  var record: SegmentRecord? {
     state.withLock { state in
       state.isSegmented ? .init(synced: state.plan.completed, map: state.map?.identity) : nil
     }

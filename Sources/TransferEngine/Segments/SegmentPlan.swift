@@ -22,8 +22,10 @@ struct SegmentPlan: Sendable {
 
   /// A split leaves at least this much to both connections.
   static let minimumRest: Int64 = 512 << 10
-  /// Splits are at multiples of this.
-  static let alignment: Int64 = 64 << 10
+  /// Splits are at multiples of this, so that the map of pieces has a connection's first bytes, too.
+  static let alignment = PieceMap.pieceBytes
+  /// A slow connection keeps a rest of this size.
+  static let minimumTail: Int64 = 64 << 10
   /// A file of more bytes is fetched by one connection: no file system here has larger files.
   static let maximumTotal: Int64 = 1 << 44
 
@@ -81,7 +83,7 @@ struct SegmentPlan: Sendable {
     guard let rate, rate > 0, !isTentative else { return nil }
     // A slow tail: nothing else is left to do, and this connection would need less than half of the time.
     let slow = segments.first { segment in
-      guard let theirs = rates[segment.id], segment.rest > Self.alignment else { return false }
+      guard let theirs = rates[segment.id], segment.rest > Self.minimumTail else { return false }
       return theirs < rate / 2
     }
     return slow.flatMap { split($0, at: $0.position) }

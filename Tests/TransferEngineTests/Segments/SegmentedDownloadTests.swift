@@ -397,7 +397,15 @@ import Testing
     let server = try LoopbackServer(.file(payload).dripping(bytesPerSecond: 16 << 20))
     let fixture = try DownloadFixture()
     let request = try fixture.download(.of(server), segmentation: Segmentation(.fixed(4)))
-    try await request.resumed(suspendedAfter: 8 << 20)
+    let (isOnce, isSuspended) = (Mutex(true), Gate())
+    request.downloadProgress { [weak request] progress in
+      guard progress.completed > 8 << 20, isOnce.withLock({ isFirst in defer { isFirst = false }; return isFirst })
+      else { return }
+      request?.suspend()
+      isSuspended.open()
+    }
+    request.resume()
+    try await isSuspended.wait()
     try await server.waitForCounters { $0.openRequests == 0 }
     request.resume()
     let response = await request.response()
