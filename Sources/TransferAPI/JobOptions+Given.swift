@@ -6,6 +6,15 @@ extension JobOptions {
   /// The names of the options that only uploads have.
   public static let uploadNames = named { options, visitor in try options.upload.visit(&visitor) }
 
+  /// How the value of each option is written in JSON.
+  public static let forms: [String: OptionForm] = {
+    var lister = OptionForms()
+    var options = JobOptions()
+    // The visitor does not throw.
+    try? options.visit(&lister)
+    return lister.forms
+  }()
+
   /// The name of an option that only downloads have and that differs from its default; `nil`: there is none.
   public var firstDownloadOption: String? {
     var lister = OptionLister(listsDefaults: false)
@@ -91,5 +100,41 @@ private struct OptionFiller: OptionVisitor {
     _ name: String, _ value: inout Value, default standard: Value
   ) throws {
     if !given.contains(name), let other = values[name] as? Value { value = other }
+  }
+}
+
+/// The type of an option's value in JSON.
+public enum OptionForm: Equatable, Sendable {
+  case flag
+  /// An integer.
+  case number
+  /// A string that is read as a time.
+  case time
+  /// A string. Rates, sizes and durations may be strings with units.
+  case text
+  /// An array of integers.
+  case numbers
+  /// An array of strings.
+  case texts
+  /// An object whose values are strings.
+  case fields
+}
+
+private struct OptionForms: OptionVisitor {
+  var forms: [String: OptionForm] = [:]
+
+  mutating func option<Value: Codable & Equatable & Sendable>(
+    _ name: String, _ value: inout Value, default standard: Value
+  ) throws {
+    forms[name] =
+      switch Value.self {
+      case is Bool.Type: .flag
+      case is [Int].Type: .numbers
+      case is [String].Type: .texts
+      case is Int?.Type, is Int.Type, is Int64?.Type: .number
+      case is Date?.Type: .time
+      case is any OptionMap.Type: .fields
+      default: .text
+      }
   }
 }

@@ -76,9 +76,12 @@ struct OptionName: CodingKey {
   init?(intValue: Int) { nil }
 }
 
+/// Marks the type of an option that is an object in JSON.
+protocol OptionMap {}
+
 /// Decoded in the order of the names, because a dictionary's order changes: the same input is refused for the same reason
 /// each time.
-private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable, OptionMap {
   let value: [String: Value]
   init(_ value: [String: Value]) { self.value = value }
 

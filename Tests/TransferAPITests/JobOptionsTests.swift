@@ -29,6 +29,17 @@ import Testing
     return options
   }
 
+  @Test("every option has a form, which says how its value is written in JSON")
+  func forms() {
+    #expect(Set(JobOptions.forms.keys) == JobOptions.names)
+    let expected: [String: OptionForm] = [
+      "headers": .fields, "secretHeaders": .fields, "limitRate": .text, "maxAttempts": .number, "connectTimeout": .text,
+      "notBefore": .time, "insecure": .flag, "ipVersion": .number, "resolve": .texts, "retryStatus": .numbers,
+      "checksum": .text, "credentials": .text, "maxSize": .text, "replace": .flag,
+    ]
+    for (name, form) in expected { #expect(JobOptions.forms[name] == form, "\(name)") }
+  }
+
   @Test("redacted options have no secrets in URLs, header fields and form fields")
   func redacted() throws {
     let options = Self.secretive.redacted()
