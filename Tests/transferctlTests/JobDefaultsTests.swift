@@ -74,7 +74,7 @@ import TransferAPI
     let named = try defaults.job(json: Data(#"{"url":"http://a/x","destination":"y"}"#.utf8))
     #expect(!named.options.download.nameFromResponse)
     defaults.job.options.download.nameFromResponse = false
-    defaults.outputName = "sub/name"
+    defaults.output = try OutputTemplate(parsing: "sub/name")
     let job = try defaults.job(url: "http://a/x")
     #expect(job.destination == "/base/sub/name")
     #expect(job.directory == nil)

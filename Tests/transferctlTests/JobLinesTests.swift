@@ -58,7 +58,7 @@ import TransferAPI
   func origins() throws {
     var lines = JobLines()
     let defaults = JobDefaults(directory: "/d")
-    lines.add(argument: "http://a/1", defaults)
+    try lines.add(argument: "http://a/1", defaults)
     try lines.add(file: listFile(Array("# x\nhttp://a/2".utf8)), defaults)
     #expect(lines.origins == [.argument("http://a/1"), .line(2)])
     #expect(try jobs(lines).map(\.source) == ["http://a/1", "http://a/2"])

@@ -1,14 +1,16 @@
 import ArgumentParser
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 struct Add: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add downloads and print their ids.",
     discussion: """
       Each line of -i is a URL or a JSON object with the fields of POST /v1/jobs; blank lines and lines that begin \
-      with # are skipped. The fields of a line override the options; its relative paths are resolved below -d. All lines \
-      are checked before any job is added. In a crontab, % means a new line: put URLs with % into a file.
+      with # are skipped. The file may also be an input file of aria2, or CSV with a header. The fields of a line override \
+      the options; its relative paths are resolved below -d. All lines are checked before any job is added. In a crontab, \
+      % means a new line: put URLs with % into a file.
       """)
 
   @OptionGroup var daemon: ConnectionOptions
@@ -23,50 +25,70 @@ struct Add: AsyncParsableCommand {
     completion: .file())
   var input: String?
 
+  @OptionGroup var inputs: InputArguments
   @OptionGroup var waiting: WaitOptions
 
   func validate() throws {
     guard !urls.isEmpty || input != nil else { throw ValidationError("Name a URL, or a file with -i.") }
-    if input == "-", options.job.readsStandardInput {
-      throw ValidationError("Standard input cannot be both a list and headers.")
+    if inputs.inputFormat != .auto, input == nil { throw ValidationError("--input-format needs -i.") }
+    let readers = [input == "-", inputs.checksums == "-", options.job.readsStandardInput].count { $0 }
+    if readers > 1 { throw ValidationError("Standard input cannot be a list, checksums and headers at once.") }
+    if inputs.checksums != nil, options.checksum != nil {
+      throw ValidationError("--checksum and --checksums exclude each other.")
     }
     guard urls.count > 1 || input != nil else { return }
-    if options.output != nil { throw ValidationError("-o is for one URL; with several use -d.") }
-    if options.key != nil {
-      throw ValidationError("--key names one job; give each line of -i its own \"key\".")
+    if let output = options.output, try validated({ try OutputTemplate(parsing: output).isConstant }) {
+      throw ValidationError(DownloadInput.oneName)
     }
+    if options.key != nil { throw ValidationError(DownloadInput.oneKey) }
   }
 
   func run() async throws {
-    let body = try body()
+    var defaults = try options.defaults()
+    defaults.globs = inputs.glob
+    defaults.base = inputs.base.map { URLReference($0) }
+    var opened: (connection: Connection, client: ControlClient)?
+    if let name = inputs.checksums {
+      if FetchedFile.isURL(name) { opened = try await open() }
+      defaults.checksums = try await checksums(name, defaults, opened)
+    }
+    let list = try DownloadInput(urls, input, format: inputs.inputFormat, defaults)
+    if inputs.dryRun.dryRun {
+      var lines = inputs.dryRun.lines()
+      try list.add(to: &lines)
+      return try inputs.dryRun.print(lines)
+    }
+    let (body, failure) = try list.body()
     guard body.count > 0 else {
       Notice.say("nothing to add")
       return
     }
 
-    try Output.standard.requireOpen()
-    let connection = try daemon.connection()
-    let client = try await connection.open()
+    let (connection, client) = if let opened { opened } else { try await open() }
     // Jobs that do not exist yet can only have events after this number.
     let beginning = waiting.wait && body.count > Waiter.describedJobs ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(body, keepsIDs: waiting.wait, from: client, over: connection)
-    try await waiting.finish(outcome, outcome.failure, connection, beginning: beginning)
+    try await waiting.finish(outcome, failure ?? outcome.failure, connection, beginning: beginning)
   }
 
-  /// The checked jobs: one object, a list of URLs, or lines of JSON if a line or the options need them.
-  private func body() throws -> BulkBody {
-    let defaults = try options.defaults()
-    let file = try input.map { try ListFile($0) }
-    let isAlone = urls.count == 1 && file == nil
-    if !isAlone, let fields = defaults.listOptions, var list = try URLList(urls, file) {
-      let faults = try list.check { $0.say() }
-      guard faults == 0 else { throw CommandFailure(.usage, list.count > 1 ? "nothing was added" : nil) }
-      return BulkBody(list, options: fields)
+  private func open() async throws -> (connection: Connection, client: ControlClient) {
+    try Output.standard.requireOpen()
+    let connection = try daemon.connection()
+    return (connection, try await connection.open())
+  }
+
+  /// - Parameter opened: the daemon, if the name is a URL.
+  private func checksums(
+    _ name: String, _ defaults: JobDefaults, _ opened: (connection: Connection, client: ControlClient)?
+  ) async throws -> ChecksumList {
+    guard let (connection, client) = opened else {
+      let source = name == "-" ? "standard input" : name
+      return try ChecksumList(try InputFile.read(name, limit: ChecksumList.maximumBytes), source: source)
     }
-    var lines = JobLines()
-    for url in urls { lines.add(argument: url, defaults) }
-    if let file { try lines.add(file: file, defaults) }
-    try lines.requireFaultless()
-    return BulkBody(lines, isAlone: isAlone)
+    let file = FetchedFile(
+      url: name, purpose: "the checksums", maximumBytes: ChecksumList.maximumBytes, options: defaults.job.options,
+      directory: defaults.directory)
+    return try ChecksumList(
+      try await file.bytes(over: connection, from: client), source: Secrets.redacting(url: name))
   }
 }

@@ -40,6 +40,14 @@ struct BulkBody: Sendable {
   }
 
   /// - Parameter options: the header field `Job-Options`.
+  init(urls lines: JobLines, options: String) {
+    form = .list(contentType: "text/uri-list", options: options)
+    (count, areKeyed) = (lines.count, false)
+    pieces = { lines.spool.pieces() }
+    origin = { lines.origin(ofLine: $0) }
+  }
+
+  /// - Parameter options: the header field `Job-Options`.
   init(paths lines: JobLines, options: String) {
     form = .list(contentType: "application/vnd.transferd.paths", options: options)
     (count, areKeyed) = (lines.count, lines.areKeyed)

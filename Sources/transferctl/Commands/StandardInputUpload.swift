@@ -23,7 +23,13 @@ struct StandardInputUpload {
         .usage, "cannot use {sha256} with standard input: its digest is known only at its end; use another placeholder")
     }
     // Report a wrong URL before a long input is read.
-    _ = try plan.job(for: file(bytes: 0))
+    var sample = try plan.job(for: file(bytes: 0))
+    if command.dryRun.dryRun {
+      sample.source = "-"
+      var lines = command.dryRun.lines()
+      lines.take(.path(name)) { [sample] _ in sample }
+      return try command.dryRun.print(lines)
+    }
     try Output.standard.requireOpen()
     let connection = try command.daemon.connection()
     let client = try await connection.open()

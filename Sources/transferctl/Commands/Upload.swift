@@ -43,6 +43,7 @@ struct Upload: AsyncParsableCommand {
   @Flag(help: "Retry jobs with the same key that failed or were cancelled.")
   var retryFailed = false
 
+  @OptionGroup var dryRun: DryRunOptions
   @OptionGroup var waiting: WaitOptions
 
   private var isStandardInput: Bool { paths == ["-"] }
@@ -75,6 +76,7 @@ struct Upload: AsyncParsableCommand {
     let plan = try options.plan(resolver)
     if isStandardInput, let name { return try await StandardInputUpload(name, plan, self).run() }
     let lines = try lines(plan, resolver)
+    if dryRun.dryRun { return try dryRun.print(lines) }
     try lines.requireFaultless()
     guard lines.count > 0 else {
       Notice.say("nothing to add")
@@ -99,7 +101,8 @@ struct Upload: AsyncParsableCommand {
       here: try resolver.absolute(resolver.currentDirectory()), needsDigest: plan.needsDigest)
     let isMany = paths.count > 1 || input != nil || manifest != nil || options.recursive
     if isMany { try plan.requireManyAllowed() }
-    var lines = JobLines(isMany && manifest == nil && plan.listOptions != nil ? .paths : .json)
+    let form = isMany && manifest == nil && plan.listOptions != nil ? JobLines.Form.paths : .json
+    var lines = dryRun.dryRun ? dryRun.lines() : JobLines(form)
     for path in paths { lines.add(path: path, plan, files, recursive: options.recursive) }
     if let input {
       try lines.add(list: try ListFile(input), nul: isNullSeparated, plan, files, ignoringMissing: ignoreMissing)

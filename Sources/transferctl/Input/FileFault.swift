@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import TransferAPI
 
-/// A file that cannot be uploaded. The other files are still added.
+/// A file that cannot be uploaded, or a download without its checksum. The other ones are still added.
 struct FileFault: Error, CustomStringConvertible {
   let status: ExitStatus
   let description: String

@@ -7,7 +7,13 @@ struct JobDefaults: Sendable {
   /// An absolute path. Relative paths in lines are resolved below it.
   var directory: String
   /// `-o`
-  var outputName: String?
+  var output: OutputTemplate?
+  /// `--base`: where relative URLs begin.
+  var base: URLReference?
+  /// `--glob`: whether URLs contain ranges and lists.
+  var globs = false
+  /// `--checksums`
+  var checksums: ChecksumList?
   /// The job that the options describe.
   var job = NewJob(source: "")
   var paths = PathResolver()
@@ -16,41 +22,54 @@ struct JobDefaults: Sendable {
 
   init(directory: String) { self.directory = directory }
 
-  /// - Throws: `WireError` for the URL, `CommandFailure` for the path.
-  func job(url: String) throws -> NewJob {
+  /// - Parameter number: of the job in this call, from 1.
+  /// - Throws: `WireError` for the URL, `CommandFailure` for the path, `FileFault` for a missing checksum.
+  func job(url text: String, number: Int = 1) throws -> NewJob {
+    let url = resolved(text)
     try Syntax.check(url: url)
     var job = NewJob(source: url)
     job.fill(from: self.job, except: [])
-    if let outputName {
-      job.destination = try paths.absolute(outputName, relativeTo: directory)
+    if let output {
+      job.destination = try paths.absolute(output.expanded(for: url, number: number), relativeTo: directory)
       job.options.download.nameFromResponse = false
     } else {
       job.directory = directory
     }
+    try addChecksum(to: &job)
     return job
   }
 
-  /// The header field with the options of a list of URLs; `nil` if they are too long for a header field.
+  /// The URL that an argument or a line means.
+  func resolved(_ url: String) -> String {
+    guard let base, !url.isEmpty else { return url }
+    return base.resolving(url)
+  }
+
+  /// The header field with the options of a list of URLs; `nil` if they differ from URL to URL, or if they are too long for a
+  /// header field.
   var listOptions: String? {
     var job = job
     job.directory = directory
-    return outputName == nil ? job.listOptions : nil
+    return output == nil && checksums == nil ? job.listOptions : nil
   }
 
   /// The job of a JSON line, whose fields override the options.
-  func job(json: Data, decoder: JSONDecoder = WireCoding.decoder()) throws -> NewJob {
+  func job(json: Data, decoder: JSONDecoder = WireCoding.decoder(), number: Int = 1) throws -> NewJob {
     let given = try decoder.decode(FieldNames.self, from: json).names
-    return try completed(try decoder.decode(NewJob.self, from: json), given: given)
+    return try completed(try decoder.decode(NewJob.self, from: json), given: given, number: number)
   }
 
-  /// - Parameter given: the names of the fields that the line sets.
-  func completed(_ job: NewJob, given: Set<String>) throws -> NewJob {
+  /// - Parameters:
+  ///   - given: the names of the fields that the line sets.
+  ///   - number: of the job in this call, from 1.
+  func completed(_ job: NewJob, given: Set<String>, number: Int = 1) throws -> NewJob {
     var job = job
     guard job.kind == .download else {
       guard acceptsUploads else { throw WireError("cannot add an upload here; use transferctl upload --manifest") }
       try job.options.check()
       return job
     }
+    job.source = resolved(job.source)
     try Syntax.check(url: job.source)
     job.fill(from: self.job, except: given)
     try job.options.check()
@@ -62,8 +81,27 @@ struct JobDefaults: Sendable {
       job.destination = try paths.absolute(destination, relativeTo: directory)
       if !given.contains("nameFromResponse") { job.options.download.nameFromResponse = false }
     } else {
-      job.directory = try job.directory.map { try paths.absolute($0, relativeTo: directory) } ?? directory
+      let own = try job.directory.map { try paths.absolute($0, relativeTo: directory) } ?? directory
+      if let output, !given.contains("nameFromResponse") {
+        job.directory = nil
+        job.destination = try paths.absolute(output.expanded(for: job.source, number: number), relativeTo: own)
+      } else {
+        job.directory = own
+      }
     }
+    try addChecksum(to: &job)
     return job
+  }
+
+  /// Adds what `--checksums` has for the URL, unless the job has a checksum of its own.
+  private func addChecksum(to job: inout NewJob) throws {
+    guard let checksums, job.options.download.checksum == nil else { return }
+    guard let checksum = checksums[url: job.source] else {
+      throw FileFault(
+        status: .usage,
+        description:
+          "cannot add \(Secrets.redacting(url: job.source)): \(checksums.source) has no checksum for its file name")
+    }
+    job.options.download.checksum = checksum.description
   }
 }

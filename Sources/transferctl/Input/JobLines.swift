@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 /// The body of `POST /v1/jobs` or `POST /v1/jobs:batch`, built from arguments and files, and the origin of each of its lines.
 /// Every line is checked before anything is sent; all faults are kept, not only the first.
@@ -35,6 +36,10 @@ struct JobLines: Sendable {
     case json
     /// The paths of uploads, each ended by NUL. All jobs have the same options, which are sent beside them.
     case paths
+    /// The URLs of downloads, one per line. All jobs have the same options, which are sent beside them.
+    case urls
+    /// For people: sources and destinations, separated by a TAB, without secrets.
+    case table
   }
 
   let form: Form
@@ -46,10 +51,21 @@ struct JobLines: Sendable {
   private(set) var faults: [Fault] = []
   /// Exported jobs that were completed, failed or cancelled.
   private(set) var skippedFinal = 0
-  private let encoder = WireCoding.encoder()
+  /// The number of URLs that globs have named.
+  var globbed = 0
+  let encoder = WireCoding.encoder()
   private let decoder = WireCoding.decoder()
+  private var check = URLCheck()
+  /// Whether a job names its file where the daemon would derive the name from the URL.
+  private let namesFiles: Bool
 
-  init(_ form: Form = .json) { self.form = form }
+  init(_ form: Form = .json, namesFiles: Bool = false) {
+    self.form = form
+    self.namesFiles = namesFiles
+  }
+
+  /// The number of the job that is added next, from 1. Jobs that cannot be added count, too.
+  var nextNumber: Int { origin.count.saturatingSum(faults.count).saturatingSum(1) }
 
   var count: Int { origin.count }
   /// Where each line comes from.
@@ -58,19 +74,24 @@ struct JobLines: Sendable {
   /// - Parameter line: of the body, from 1.
   func origin(ofLine line: Int) -> Origin? { origin.origin(ofLine: line) }
 
-  mutating func add(argument url: String, _ defaults: JobDefaults) {
-    take(.argument(url)) { _ in try defaults.job(url: url) }
-  }
-
-  /// Adds lines that are URLs or `NewJob` objects.
-  /// - Throws: `CommandFailure` for a file that cannot be read.
-  mutating func add(file: ListFile, _ defaults: JobDefaults) throws {
-    try InputLines.each(in: file) { number, line in
-      take(.line(number)) { decoder in
-        let text = try line.get()
-        return try text.hasPrefix("{")
-          ? defaults.job(json: Data(text.utf8), decoder: decoder) : defaults.job(url: text)
-      }
+  /// Adds a URL that is complete except for `--base`.
+  mutating func take(url: String, _ origin: Origin, _ defaults: JobDefaults) {
+    guard form == .urls else {
+      let number = nextNumber
+      return take(origin) { _ in try defaults.job(url: url, number: number) }
+    }
+    // A list of URLs is long and needs no jobs here.
+    let bytes = Array(defaults.resolved(url).utf8)
+    if let fault = bytes.withUnsafeBytes({ check.fault(in: $0) }) {
+      return faults.append(Fault(origin: origin, message: fault, status: .usage))
+    }
+    do {
+      try spool.append(bytes + [UInt8(ascii: "\n")])
+      self.origin.append(origin)
+      areKeyed = false
+    } catch {
+      let failure = CommandFailure(error)
+      faults.append(Fault(origin: origin, message: failure?.message ?? "\(error)", status: failure?.status ?? .failed))
     }
   }
 
@@ -116,10 +137,7 @@ struct JobLines: Sendable {
         skippedFinal += 1
         return
       }
-      switch form {
-      case .json: try spool.append(try encoder.encode(job) + [UInt8(ascii: "\n")])
-      case .paths: try spool.append(Array(job.source.utf8) + [0])
-      }
+      try spool.append(try line(of: namesFiles ? job.namingFile : job))
       self.origin.append(origin)
       if job.key == nil { areKeyed = false }
     } catch {
@@ -128,6 +146,17 @@ struct JobLines: Sendable {
         Fault(
           origin: origin, message: failure.message ?? "cannot be read", status: failure.status,
           isOfFile: error is FileFault))
+    }
+  }
+}
+
+extension JobLines {
+  private func line(of job: NewJob) throws -> [UInt8] {
+    switch form {
+    case .json: try encoder.encode(job) + [UInt8(ascii: "\n")]
+    case .paths: Array(job.source.utf8) + [0]
+    case .urls: Array(job.source.utf8) + [UInt8(ascii: "\n")]
+    case .table: Array("\(job.shownSource)\t\(job.shownDestination)\n".utf8)
     }
   }
 }

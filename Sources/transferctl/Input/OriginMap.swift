@@ -2,14 +2,31 @@ import WireValues
 
 /// The origin of each line of a request's body. Consecutive lines of a file take one entry.
 struct OriginMap: Sendable {
-  private var runs: [(start: Int, origin: JobLines.Origin)] = []
+  private struct Run {
+    let start: Int
+    let origin: JobLines.Origin
+    /// Whether every line of the run has the same origin, as those of a glob; otherwise the origins ascend.
+    var isConstant = false
+
+    func origin(at index: Int) -> JobLines.Origin? {
+      // checked: the run began at a lower index
+      isConstant ? origin : origin.advanced(by: index - start)
+    }
+  }
+
+  private var runs: [Run] = []
   private(set) var count = 0
 
   mutating func append(_ origin: JobLines.Origin) {
     defer { count += 1 }
-    // checked: the run began at a lower count
-    if let last = runs.last, last.origin.advanced(by: count - last.start) == origin { return }
-    runs.append((count, origin))
+    if let last = runs.last {
+      if last.origin(at: count) == origin { return }
+      if (CheckedNumber(last.start) + 1).int == count, last.origin == origin {
+        runs[runs.count - 1].isConstant = true  // checked: there is a last run
+        return
+      }
+    }
+    runs.append(Run(start: count, origin: origin))
   }
 
   /// - Parameter line: from 1.
@@ -22,7 +39,7 @@ struct OriginMap: Sendable {
       let middle = (low + high) / 2  // checked: indices of an array
       if runs[middle].start <= index { low = middle } else { high = middle }
     }
-    return runs[low].origin.advanced(by: index - runs[low].start)
+    return runs[low].origin(at: index)
   }
 
   /// All origins, in their order.

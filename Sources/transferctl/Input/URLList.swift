@@ -12,15 +12,10 @@ struct URLList: Sendable {
   private(set) var count = 0
   private var fingerprint = Fingerprint()
 
-  /// - Returns: `nil` if the file has lines of JSON.
-  init?(_ arguments: [String], _ file: ListFile?) throws {
+  /// - Parameter file: every line is a URL, a comment or blank.
+  init(_ arguments: [String], _ file: ListFile?) {
     self.arguments = arguments
     self.file = file
-    guard let file else { return }
-    var reader = file.reader()
-    while let piece = try reader.next() {
-      if Self.hasJSON(piece) { return nil }
-    }
   }
 
   /// Checks every line.
@@ -91,17 +86,7 @@ struct URLList: Sendable {
     return line <= arguments.count ? .argument(arguments[line - 1]) : .line(line - arguments.count)
   }
 
-  private static func hasJSON(_ piece: ArraySlice<UInt8>) -> Bool {
-    piece.withUnsafeBytes { bytes in
-      var found = false
-      eachLine(of: bytes) { line in
-        if line.first == UInt8(ascii: "{") || plain(line)?.first == UInt8(ascii: "{") { found = true }
-      }
-      return found
-    }
-  }
-
-  private static func eachLine(of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+  static func eachLine(of bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let whole = UnsafeRawBufferPointer(rebasing: rest)
@@ -113,7 +98,7 @@ struct URLList: Sendable {
   }
 
   /// The line without blanks around it; `nil` for a blank line.
-  private static func plain(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+  static func plain(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     var line = line[...]
     while let last = line.last, isBlank(last) { line = line.dropLast() }
     while let first = line.first, isBlank(first) { line = line.dropFirst() }

@@ -11,7 +11,9 @@ struct AddOptions: ParsableArguments {
 
   @Option(
     name: [.customShort("o"), .customLong("output")],
-    help: ArgumentHelp("The file's name, or a path below -d.", valueName: "name"),
+    help: ArgumentHelp(
+      "The file's name, or a path below -d, with {host} {path} {name} of the URL and {n}, the job's number.",
+      valueName: "template"),
     completion: .file())
   var output: String?
 
@@ -51,7 +53,7 @@ struct AddOptions: ParsableArguments {
 
   func validate() throws {
     if output != nil, nameFromResponse { throw ValidationError("-o and -J exclude each other.") }
-    if let output { try validated { try Syntax.check(outputName: output) } }
+    if let output { _ = try validated { try OutputTemplate(parsing: output) } }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
     if let key {
       if key.isEmpty { throw ValidationError("--key is empty.") }
@@ -70,7 +72,7 @@ struct AddOptions: ParsableArguments {
   func defaults(_ paths: PathResolver = PathResolver()) throws -> JobDefaults {
     var defaults = JobDefaults(
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
-    defaults.outputName = output
+    defaults.output = try output.map { text throws(WireError) in try OutputTemplate(parsing: text) }
     defaults.job = try job.template(paths)
     defaults.job.key = key
     defaults.job.options.download.nameFromResponse = nameFromResponse

@@ -1,5 +1,7 @@
 extension FuzzCase {
-  private static let groups: [[FuzzCase]] = [http, resume, names, uploads, remote, stored, control, settings, coding]
+  private static let groups: [[FuzzCase]] = [
+    http, resume, names, uploads, remote, stored, control, settings, coding, lists,
+  ]
 
   /// All cases. `Corpora` has a folder for each of them.
   static let all: [FuzzCase] = groups.flatMap { $0 }

@@ -1,0 +1,35 @@
+import ArgumentParser
+import TransferAPI
+import WireValues
+
+/// The options of `add` that say what its arguments and lists mean.
+struct InputArguments: ParsableArguments {
+  @Option(help: "The format of -i: URLs, lines of JSON, an aria2 input file, or CSV with a header.")
+  var inputFormat = InputFormat.auto
+
+  @Flag(help: "URLs contain ranges and lists: [001-100], [0-100:10], [a-z], {a,b}.")
+  var glob = false
+
+  @Option(help: ArgumentHelp("The URL at which relative URLs begin.", valueName: "url"))
+  var base: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Each file must have the digest that this file or URL lists: SHA256SUMS, SHA512SUMS, SHA1SUMS, MD5SUMS.",
+      valueName: "file|url"),
+    completion: .file())
+  var checksums: String?
+
+  @OptionGroup var dryRun: DryRunOptions
+
+  func validate() throws {
+    if let base { try validated { try Syntax.check(url: base) } }
+    if let checksums {
+      if checksums.isEmpty { throw ValidationError("--checksums is empty.") }
+      if dryRun.dryRun, FetchedFile.isURL(checksums) {
+        throw ValidationError(
+          "--dry-run downloads nothing, so --checksums cannot be a URL: download the file and name it.")
+      }
+    }
+  }
+}
