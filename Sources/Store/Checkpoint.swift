@@ -17,10 +17,12 @@ public struct Checkpoint: Equatable, Sendable {
   public var destination: String?
   /// The file that is about to be renamed to the destination; `nil`: there is none.
   public var finishing: FileIdentity?
+  /// What will be known of that file when it has its name; only with `finishing`.
+  public var finishingRecord: Data?
 
   public init(
     id: JobID, fence: Int64, bytesDone: Int64, bytesTotal: Int64?, resumeData: Data? = nil,
-    destination: String? = nil, finishing: FileIdentity? = nil
+    destination: String? = nil, finishing: FileIdentity? = nil, finishingRecord: Data? = nil
   ) {
     self.id = id
     self.fence = fence
@@ -29,5 +31,6 @@ public struct Checkpoint: Equatable, Sendable {
     self.resumeData = resumeData
     self.destination = destination
     self.finishing = finishing
+    self.finishingRecord = finishingRecord
   }
 }

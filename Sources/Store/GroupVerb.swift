@@ -48,10 +48,10 @@ struct GroupVerb {
     case .cancel: "\(hasNothing) AND \(isOutsideLine)"
     case .retry:
       """
-      kind = 'download' AND (finished_at IS NULL OR NOT EXISTS (
+      kind = 'download' AND (finished_at IS NULL OR chooses_name = 1 OR NOT EXISTS (
         SELECT 1 FROM job AS other INDEXED BY job_destination
         WHERE other.destination = job.destination AND other.kind = 'download' AND other.finished_at IS NULL
-          AND substr(other.destination, -1) <> '/'))
+          AND other.chooses_name = 0 AND substr(other.destination, -1) <> '/'))
       """
     case .remove: "secret IS NULL AND (state = 'completed' OR \(hasNothing)) AND \(isOutsideLine)"
     }
@@ -90,7 +90,7 @@ struct GroupVerb {
   /// Plain jobs of one owner, or of one batch, in one state.
   func rows(inBatch: Bool) -> String {
     """
-    SELECT id, batch, bytes_done, bytes_total FROM job \(Self.range(inBatch: inBatch))
+    SELECT id, batch, bytes_done, bytes_total, result FROM job \(Self.range(inBatch: inBatch))
       AND id > :after AND id <= :last AND \(plain) ORDER BY id LIMIT :limit
     """
   }

@@ -34,6 +34,10 @@ public struct JobRecord: Equatable, Sendable {
   public var waitsUntil: Date?
   /// When the first failure since the last progress was stored; `nil`: there was none.
   public var failingSince: Date?
+  /// What is known of `finishing` when it has its name.
+  public var finishingRecord: Data?
+  /// What is known of the file at the destination, or may be: for a claimed job with `ifChanged`. Opaque to the store.
+  public var fileRecords: [Data] = []
 }
 
 extension JobRecord {
@@ -46,7 +50,8 @@ extension JobRecord {
     job.bytes_done, job.bytes_total, job.attempt, job.retry_at, job.created_at, job.started_at, job.finished_at, \
     job.error_code, job.error_message, job.error_status, job.error_transient, job.action_state, job.action_message, \
     job.fence, job.attempt_number, job.part_token, job.resume_data, job.finishing_device, job.finishing_inode, \
-    job.crashes, job.crash_marks, job.retry_delay, job.blocked_by, job.waits_until, job.deadline, job.failing_since
+    job.crashes, job.crash_marks, job.retry_delay, job.blocked_by, job.waits_until, job.deadline, job.failing_since, \
+    job.result, job.finishing_record
     """
 
   init(_ row: inout RowReader) throws {
@@ -83,7 +88,9 @@ extension JobRecord {
     // A deadline that has passed, or that no longer counts after a retry, is not shown.
     if try row.optionalDate("deadline") == nil { spec.options.schedule.deadline = nil }
     failingSince = try row.optionalDate("failing_since")
-    job.result = state == .completed ? .transferred : nil
+    let result: JobResult? = try row.optionalWord("result")
+    job.result = state == .completed ? result ?? .transferred : nil
+    finishingRecord = try row.optionalData("finishing_record")
   }
 
   private static func spec(_ row: inout RowReader) throws -> (JobSpec, JobState) {

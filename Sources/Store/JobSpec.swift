@@ -60,6 +60,9 @@ public struct JobSpec: Equatable, Sendable {
   /// Whether two uploads to the same URL at once would leave it to chance which file the server keeps.
   var replacesTarget: Bool { kind == .upload && options.upload.replacesTarget }
 
+  /// Whether the file gets another name if the destination exists: then other jobs may have the same destination.
+  var choosesName: Bool { kind == .download && options.download.ifExists == .rename }
+
   /// The URL of the job's server.
   public var url: String {
     get {

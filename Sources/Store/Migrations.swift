@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 6
+  static let version: Int32 = 7
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -40,6 +40,10 @@ enum Migrations {
     migrator.registerMigration("6") { db in
       try db.execute(sql: times)
       try db.execute(sql: "PRAGMA user_version = 6")
+    }
+    migrator.registerMigration("7") { db in
+      try db.execute(sql: results)
+      try db.execute(sql: "PRAGMA user_version = 7")
     }
     return migrator
   }

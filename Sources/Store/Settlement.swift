@@ -22,6 +22,12 @@ public struct Settlement: Equatable, Sendable {
   public var bytesTotal: Int64?
   public var resumeData: ResumeDataChange = .keep
   public var attempt = AttemptEnd()
+  /// With `complete`: what the job has done.
+  public var result = JobResult.transferred
+  /// With `complete`: the path of the file, if it is not the one that is stored. `nil` keeps what is stored.
+  public var destination: String?
+  /// With `complete`: what is known of the file now. `nil`: nothing is stored.
+  public var fileRecord: Data?
   /// The attempt made progress: consecutive attempts without progress are counted anew, from this one.
   public var resetAttempts = false
   /// The attempt does not count towards `maxAttempts`: it waited for space on the disk.

@@ -58,7 +58,8 @@ extension Store {
           owner: id.owner)
         return BatchDetail(
           batch: batch, bytesDone: try row.sum("bytes_done"), bytesTotal: try row.sum("bytes_total"),
-          failures: try Self.failures(db, batch: id))
+          failures: try Self.failures(db, batch: id),
+          results: try JobResults.fetch(db, of: batch.counts.completed, batch: id))
       }
     }
   }

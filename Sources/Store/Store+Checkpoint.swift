@@ -27,14 +27,14 @@ extension Transaction {
   fileprivate mutating func store(_ checkpoint: Checkpoint) throws -> Bool {
     let found = try row(
       """
-      SELECT owner, batch, bytes_done, bytes_total FROM job WHERE id = :id AND fence = :fence AND state = 'running'
+      SELECT owner, batch, chooses_name, bytes_done, bytes_total FROM job WHERE id = :id AND fence = :fence AND state = 'running'
       """
     ) { bind in
       bind("id", checkpoint.id)
       bind("fence", checkpoint.fence)
     } read: { row in
       (
-        owner: try row.uid("owner"), batch: try row.optionalText("batch"),
+        owner: try row.uid("owner"), batch: try row.optionalText("batch"), choosesName: try row.bool("chooses_name"),
         before: StateSums.Share(
           state: .running, bytesDone: try row.int64("bytes_done"), bytesTotal: try row.optionalInt64("bytes_total"))
       )
@@ -44,7 +44,7 @@ extension Transaction {
       """
       UPDATE job SET bytes_done = :bytes_done, bytes_total = :bytes_total,
         resume_data = COALESCE(:resume_data, resume_data),
-        finishing_device = :finishing_device, finishing_inode = :finishing_inode,
+        finishing_device = :finishing_device, finishing_inode = :finishing_inode, finishing_record = :finishing_record,
         -- Bytes that a server has acknowledged are progress: this job does not end daemons.
         crashes = CASE WHEN kind = 'upload' AND bytes_done < :bytes_done THEN 0 ELSE crashes END
       WHERE id = :id
@@ -55,6 +55,7 @@ extension Transaction {
       bind("resume_data", checkpoint.resumeData)
       bind("finishing_device", checkpoint.finishing.map { Int64(bitPattern: $0.device) })
       bind("finishing_inode", checkpoint.finishing.map { Int64(bitPattern: $0.inode) })
+      bind("finishing_record", checkpoint.finishingRecord)
       bind("id", checkpoint.id)
     }
     sums.replace(
@@ -62,7 +63,9 @@ extension Transaction {
       owner: job.owner, batch: job.batch)
     guard let destination = checkpoint.destination else { return true }
     // The error goes into the job's row, which its owner may read: it names only jobs of that owner.
-    if !destination.hasTrailingSlash { try claimDestination(destination, for: checkpoint.id, in: .owner(job.owner)) }
+    if !destination.hasTrailingSlash, !job.choosesName {
+      try claimDestination(destination, for: checkpoint.id, in: .owner(job.owner))
+    }
     try run("UPDATE job SET destination = :destination WHERE id = :id AND destination <> :destination") { bind in
       bind("destination", destination)
       bind("id", checkpoint.id)

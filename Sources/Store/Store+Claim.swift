@@ -75,6 +75,9 @@ extension Transaction {
     record.fence = fence
     record.job.retryAt = nil
     record.job.startedAt = record.job.startedAt ?? now
+    if record.spec.options.download.ifChanged {
+      record.fileRecords = [record.finishingRecord, try fileRecord(of: record)].compactMap { $0 }
+    }
     try run(
       """
       UPDATE job SET state = 'running', attempt = :attempt, attempt_number = :attempt_number, fence = :fence,

@@ -19,7 +19,7 @@ extension Store {
       let ofOwner = scope == .everything ? "" : "owner = :owner AND"
       let sql = """
         SELECT seq, job, at, kind, from_state, to_state, reason,
-          error_code, error_message, error_status, error_transient
+          error_code, error_message, error_status, error_transient, result
         FROM event \(index) WHERE \(ofJobs) \(ofOwner) seq > :since ORDER BY seq LIMIT :limit
         """
       return try db.rows(sql) { bind in
@@ -57,6 +57,6 @@ extension Event {
     self.init(
       seq: seq, job: try row.jobID("job"), at: try row.date("at"), kind: try row.word("kind"),
       from: try row.optionalWord("from_state"), to: try row.optionalWord("to_state"),
-      reason: try row.optionalText("reason"), error: try row.failure())
+      reason: try row.optionalText("reason"), error: try row.failure(), result: try row.optionalWord("result"))
   }
 }

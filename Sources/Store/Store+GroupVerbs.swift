@@ -135,15 +135,19 @@ private struct VerbRow {
   let batch: String?
   let bytesDone: Int64
   let bytesTotal: Int64?
+  let result: JobResult?
 
   init(_ row: inout RowReader) throws {
     id = try row.int64("id")
     batch = try row.optionalText("batch")
     bytesDone = try row.int64("bytes_done")
     bytesTotal = try row.optionalInt64("bytes_total")
+    result = try row.optionalWord("result")
   }
 
-  func share(_ state: JobState) -> StateSums.Share { .init(state: state, bytesDone: bytesDone, bytesTotal: bytesTotal) }
+  func share(_ state: JobState) -> StateSums.Share {
+    .init(state: state, bytesDone: bytesDone, bytesTotal: bytesTotal, result: result)
+  }
 }
 
 extension Transaction {

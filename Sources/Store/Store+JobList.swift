@@ -59,7 +59,7 @@ private struct JobListRows {
   private static let sql = """
     SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, bytes_done, bytes_total, \
     origin_id, waits_until, blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
-    action_state, action_message FROM job WHERE id = :id
+    action_state, action_message, result FROM job WHERE id = :id
     """
 
   mutating func jobs(_ ids: [JobID]) throws -> [ListedJob] {
@@ -106,7 +106,8 @@ private struct JobListRows {
     if let state: FileAction.State = try row.optionalWord("action_state") {
       job.action = FileAction(state: state, message: try row.optionalText("action_message"))
     }
-    if job.state == .completed { job.result = .transferred }
+    let result: JobResult? = try row.optionalWord("result")
+    if job.state == .completed { job.result = result ?? .transferred }
     return (ListedJob(job: job, waitFacts: try waitFacts(job.state, &row)), isOpen)
   }
 

@@ -61,14 +61,26 @@ extension Transaction {
     try job.apply(settlement, at: now)
     try noteLeftovers(settlement, to: job.state, at: now)
     try update(id, to: job, now: now)
+    if job.state == .completed { try complete(id, settlement, at: now) }
     if job.kind == .upload, job.state.isFinal { try leaveLine(id) }
     sums.replace(before, by: job.share, owner: job.owner, batch: job.batch)
     try insertAttempt(settlement, of: job, timings: timings, now: now)
     try note(
       .state, job: id, of: job.owner, at: now, from: .running, to: job.state, reason: settlement.reason,
-      error: job.newError)
+      error: job.newError, result: job.result)
     try noteHook(of: id, settlement.followUp.wantsHook, to: job.state, at: now)
     return true
+  }
+
+  /// The file's name and its record become true together with the end of the job.
+  private func complete(_ id: JobID, _ settlement: Settlement, at now: Date) throws {
+    if let destination = settlement.destination {
+      try run("UPDATE job SET destination = :destination WHERE id = :id") { bind in
+        bind("destination", destination)
+        bind("id", id)
+      }
+    }
+    if let record = settlement.fileRecord { try storeFileRecord(record, of: id, at: now) }
   }
 
   private func update(_ id: JobID, to job: SettledJob, now: Date) throws {
@@ -76,10 +88,11 @@ extension Transaction {
       """
       UPDATE job SET state = :state, bytes_done = :bytes_done, bytes_total = :bytes_total, attempt = :attempt,
         crashes = :crashes, crash_marks = :crash_marks, retry_at = :retry_at, retry_delay = :retry_delay,
-        finished_at = :finished_at, failing_since = :failing_since,
+        finished_at = :finished_at, failing_since = :failing_since, result = :result,
         resume_data = CASE WHEN :keeps_resume_data THEN resume_data ELSE :resume_data END,
         finishing_device = CASE WHEN :clears_finishing THEN NULL ELSE finishing_device END,
         finishing_inode = CASE WHEN :clears_finishing THEN NULL ELSE finishing_inode END,
+        finishing_record = CASE WHEN :clears_finishing THEN NULL ELSE finishing_record END,
         error_code = :error_code, error_message = :error_message, error_status = :error_status,
         error_transient = :error_transient
       WHERE id = :id
@@ -95,6 +108,7 @@ extension Transaction {
       bind("retry_delay", job.retryDelay)
       bind("finished_at", job.state.isFinal ? now : nil)
       bind("failing_since", job.failingSince)
+      bind("result", job.result?.rawValue)
       bind("keeps_resume_data", job.resumeData == .keep)
       if case .set(let data) = job.resumeData { bind("resume_data", data) } else { bind.null("resume_data") }
       bind("clears_finishing", job.resumeData == .clear)
@@ -152,12 +166,14 @@ private struct SettledJob {
   var bytesTotal: Int64?
   /// `clear` also forgets the `finishing` file.
   var resumeData = Settlement.ResumeDataChange.keep
+  /// `nil` for a file that was transferred, and for jobs that have not completed.
+  var result: JobResult?
   var error: JobFailure?
   /// For the history: the error that came with this settlement.
   var newError: JobFailure?
 
   /// What the job adds to the sums.
-  var share: StateSums.Share { .init(state: state, bytesDone: bytesDone, bytesTotal: bytesTotal) }
+  var share: StateSums.Share { .init(state: state, bytesDone: bytesDone, bytesTotal: bytesTotal, result: result) }
 
   init(_ row: inout RowReader) throws {
     kind = try row.word("kind")
@@ -196,6 +212,7 @@ private struct SettledJob {
     case .completed:
       bytesDone = bytesTotal ?? bytesDone
       resumeData = .clear
+      result = settlement.result == .transferred ? nil : settlement.result
       error = nil
     case .failed: newError = settlement.failure ?? .unexplained(settlement.reason)
     case .retrying:

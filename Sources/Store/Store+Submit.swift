@@ -118,7 +118,7 @@ private struct Insertion {
   }
 
   private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {
-    guard spec.kind == .download, !spec.destination.hasTrailingSlash else { return }
+    guard spec.kind == .download, !spec.destination.hasTrailingSlash, !spec.choosesName else { return }
     try transaction.claimDestination(spec.destination, for: nil, in: scope)
   }
 
@@ -130,9 +130,9 @@ private struct Insertion {
     try transaction.run(
       """
       INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
-        blocked_by, part_token, created_at, waits_until, deadline, secret, secret_offset, secret_length)
+        blocked_by, part_token, created_at, waits_until, deadline, chooses_name, secret, secret_offset, secret_length)
       VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
-        :blocked_by, :part_token, :created_at, :waits_until, :deadline, :secret, :secret_offset, :secret_length)
+        :blocked_by, :part_token, :created_at, :waits_until, :deadline, :chooses_name, :secret, :secret_offset, :secret_length)
       """
     ) { bind in
       bind("owner", spec.owner)
@@ -151,6 +151,7 @@ private struct Insertion {
       bind("created_at", now)
       bind("waits_until", spec.options.schedule.notBefore.flatMap { $0 > now ? $0 : nil })
       bind("deadline", spec.options.schedule.deadline)
+      bind("chooses_name", spec.choosesName)
       bind.secretPlace(place)
     }
   }

@@ -72,14 +72,15 @@ private struct IdleJob {
     batch = try row.optionalText("batch")
     share = StateSums.Share(
       state: try row.word("state"), bytesDone: try row.int64("bytes_done"),
-      bytesTotal: try row.optionalInt64("bytes_total"))
+      bytesTotal: try row.optionalInt64("bytes_total"), result: try row.optionalWord("result"))
   }
 }
 
 extension Transaction {
   /// - Throws: `notFound`, and `busy` if the job is running.
   fileprivate func idleJob(_ id: JobID, in scope: Scope) throws -> IdleJob {
-    let found = try row("SELECT kind, owner, batch, state, bytes_done, bytes_total FROM job WHERE id = :id") { bind in
+    let found = try row("SELECT kind, owner, batch, state, bytes_done, bytes_total, result FROM job WHERE id = :id") {
+      bind in
       bind("id", id)
     } read: {
       try IdleJob(&$0)
@@ -210,7 +211,8 @@ extension Transaction {
   }
 
   private func claimDestination(of id: JobID, in scope: Scope) throws {
-    let destination = try row("SELECT destination FROM job WHERE id = :id AND kind = 'download'") { bind in
+    let destination = try row("SELECT destination FROM job WHERE id = :id AND kind = 'download' AND chooses_name = 0") {
+      bind in
       bind("id", id)
     } read: {
       try $0.text("destination")

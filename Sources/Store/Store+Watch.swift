@@ -27,7 +27,8 @@ extension Store {
         guard scope.includes(batch.owner) else { throw StoreError.noSuchBatch(batch.name) }
         sums = try Self.sums(of: batch, db)
       } else {
-        sums = WatchSums(counts: try StateCounts.fetch(db, in: scope))
+        let counts = try StateCounts.fetch(db, in: scope)
+        sums = WatchSums(counts: counts, results: try JobResults.fetch(db, of: counts.completed, in: scope))
       }
       (sums.pendingActions, sums.failedActions) = try Self.actions(db, batch, scope)
       let found = try Self.failures(db, batch: batch, since: since, limit: limit, scope)
@@ -46,7 +47,10 @@ extension Store {
     } read: { row in
       (try row.sum("bytes_done"), try row.sum("bytes_total"))
     }
-    return WatchSums(counts: try StateCounts.fetch(db, batch: batch), bytesDone: bytes?.0, bytesTotal: bytes?.1)
+    let counts = try StateCounts.fetch(db, batch: batch)
+    return WatchSums(
+      counts: counts, results: try JobResults.fetch(db, of: counts.completed, batch: batch), bytesDone: bytes?.0,
+      bytesTotal: bytes?.1)
   }
 
   /// A row stays in `file_action` until its action is done. A row without a time is an action that failed.
@@ -76,7 +80,8 @@ extension Store {
       batch == nil
       ? "" : "AND (kind = 'removed' OR EXISTS (SELECT 1 FROM job WHERE job.id = event.job AND job.batch = :batch))"
     let sql = """
-      SELECT seq, job, at, kind, from_state, to_state, reason, error_code, error_message, error_status, error_transient
+      SELECT seq, job, at, kind, from_state, to_state, reason, error_code, error_message, error_status,
+        error_transient, result
       FROM event NOT INDEXED
       WHERE seq > :since AND (to_state = 'failed' OR to_state = 'cancelled' OR kind = 'removed')
         \(ofOwner == nil ? "" : "AND owner = :owner") \(ofBatch)
@@ -95,7 +100,7 @@ extension Store {
 
 extension Scope {
   /// `nil`: all users.
-  fileprivate var uid: UInt32? { if case .owner(let uid) = self { uid } else { nil } }
+  var uid: UInt32? { if case .owner(let uid) = self { uid } else { nil } }
 }
 
 extension StateCounts {

@@ -35,10 +35,11 @@ struct Transaction {
   mutating func note(
     _ kind: Event.Kind, job: JobID, of owner: UInt32, at: Date, from: JobState? = nil, to: JobState? = nil,
     reason: String? = nil,
-    error: JobFailure? = nil
+    error: JobFailure? = nil, result: JobResult? = nil
   ) throws {
-    // Most events have no error: four parameters less to bind.
-    let insert = try statements.statement(error == nil ? Self.insertEvent : Self.insertEventWithError)
+    // Most events have no error and no result: five parameters less to bind.
+    let isPlain = error == nil && result == nil
+    let insert = try statements.statement(isPlain ? Self.insertEvent : Self.insertEventWithFacts)
     try insert.run { bind in
       bind("job", job)
       bind("owner", owner)
@@ -47,14 +48,16 @@ struct Transaction {
       bind("from_state", from?.rawValue)
       bind("to_state", to?.rawValue)
       bind("reason", reason)
-      if error != nil { bind.failure(error) }
+      guard !isPlain else { return }
+      bind.failure(error)
+      bind("result", result?.rawValue)
     }
     events.append(
       // The time as it is stored.
       Event(
         seq: db.lastInsertedRowID, job: job, at: Date(milliseconds: at.milliseconds), kind: kind, from: from, to: to,
         reason: reason,
-        error: error))
+        error: error, result: result))
   }
 
   private static let insertEvent: StaticString = """
@@ -62,11 +65,11 @@ struct Transaction {
     VALUES (:job, :owner, :at, :kind, :from_state, :to_state, :reason)
     """
 
-  private static let insertEventWithError: StaticString = """
+  private static let insertEventWithFacts: StaticString = """
     INSERT INTO event (job, owner, at, kind, from_state, to_state, reason,
-      error_code, error_message, error_status, error_transient)
+      error_code, error_message, error_status, error_transient, result)
     VALUES (:job, :owner, :at, :kind, :from_state, :to_state, :reason,
-      :error_code, :error_message, :error_status, :error_transient)
+      :error_code, :error_message, :error_status, :error_transient, :result)
     """
 
   /// The unfinished download that writes to `path`, other than `job`, and its owner.
@@ -74,7 +77,7 @@ struct Transaction {
     try row(
       """
       SELECT id, owner FROM job INDEXED BY job_destination
-      WHERE destination = :destination AND kind = 'download' AND finished_at IS NULL
+      WHERE destination = :destination AND kind = 'download' AND finished_at IS NULL AND chooses_name = 0
         AND substr(destination, -1) <> '/' AND id <> :except
       """
     ) { bind in

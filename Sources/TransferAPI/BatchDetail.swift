@@ -9,15 +9,18 @@ public struct BatchDetail: Codable, Equatable, Sendable {
   public var bytesTotal: Int64
   /// The number of failed jobs for each `error.code`.
   public var failures: [String: Int]
+  /// What the completed jobs have done.
+  public var results: JobResults
 
-  public init(batch: Batch, bytesDone: Int64, bytesTotal: Int64, failures: [String: Int]) {
+  public init(batch: Batch, bytesDone: Int64, bytesTotal: Int64, failures: [String: Int], results: JobResults) {
     self.batch = batch
     self.bytesDone = bytesDone
     self.bytesTotal = bytesTotal
     self.failures = failures
+    self.results = results
   }
 
-  private enum CodingKeys: String, CodingKey { case bytesDone, bytesTotal, failures }
+  private enum CodingKeys: String, CodingKey { case bytesDone, bytesTotal, failures, results }
 
   public init(from decoder: any Decoder) throws {
     batch = try Batch(from: decoder)
@@ -25,6 +28,10 @@ public struct BatchDetail: Codable, Equatable, Sendable {
     bytesDone = try container.decode(Int64.self, forKey: .bytesDone)
     bytesTotal = try container.decode(Int64.self, forKey: .bytesTotal)
     failures = try container.decode([String: Int].self, forKey: .failures)
+    // A daemon of an earlier release has only transfers.
+    results =
+      try container.decodeIfPresent(JobResults.self, forKey: .results)
+      ?? JobResults(completed: batch.counts.completed, unchanged: 0, skipped: 0)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -33,5 +40,6 @@ public struct BatchDetail: Codable, Equatable, Sendable {
     try container.encode(bytesDone, forKey: .bytesDone)
     try container.encode(bytesTotal, forKey: .bytesTotal)
     try container.encode(failures, forKey: .failures)
+    try container.encode(results, forKey: .results)
   }
 }

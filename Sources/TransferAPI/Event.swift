@@ -15,6 +15,8 @@ public struct Event: Codable, Equatable, Sendable {
   /// Why, for people.
   public var reason: String?
   public var error: JobFailure?
+  /// What the job has done, when it completed without a transfer: `unchanged` or `skipped`. `nil` for all other events.
+  public var result: JobResult?
 
   public enum Kind: String, Codable, CaseIterable, Sendable {
     /// Added: `from` is nil.
@@ -30,7 +32,7 @@ public struct Event: Codable, Equatable, Sendable {
 
   public init(
     seq: Int64, job: JobID, at: Date, kind: Kind, from: JobState? = nil, to: JobState? = nil,
-    reason: String? = nil, error: JobFailure? = nil
+    reason: String? = nil, error: JobFailure? = nil, result: JobResult? = nil
   ) {
     self.seq = seq
     self.job = job
@@ -40,5 +42,6 @@ public struct Event: Codable, Equatable, Sendable {
     self.to = to
     self.reason = reason
     self.error = error
+    self.result = result
   }
 }

@@ -5,8 +5,12 @@ extension JobOptions {
     public var nameFromResponse = false
     /// Create the missing directories of the destination.
     public var createDirectories = false
-    /// Replace a file that exists, once the new one is complete.
+    /// Replace a file that exists, once the new one is complete: `ifExists` with `replace`.
     public var replace = false
+    /// What happens if the file exists; `nil`: `fail`, or `replace` with the option of that name.
+    public var ifExists: IfExists?
+    /// Fetch the file only if it has changed on the server since it was fetched, and never replace a file that has changed here.
+    public var ifChanged = false
     /// The digest that the file must have: `ALG=HEX`.
     public var checksum: String?
 
@@ -25,6 +29,8 @@ extension JobOptions {
       try visitor.option("nameFromResponse", &nameFromResponse, default: false)
       try visitor.option("createDirectories", &createDirectories, default: false)
       try visitor.option("replace", &replace, default: false)
+      try visitor.word("ifExists", &ifExists, default: nil)
+      try visitor.option("ifChanged", &ifChanged, default: false)
       try visitor.option("checksum", &checksum, default: nil)
       try visitor.option("mode", &mode, default: nil)
       try visitor.option("remoteTime", &remoteTime, default: false)

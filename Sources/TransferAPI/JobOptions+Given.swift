@@ -30,6 +30,8 @@ extension JobOptions {
       self = template
       return
     }
+    var given = given
+    if !given.isDisjoint(with: Self.aboutExistingFiles) { given.formUnion(Self.aboutExistingFiles) }
     var collector = OptionCollector()
     var template = template
     // Neither visitor throws.

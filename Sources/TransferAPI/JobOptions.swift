@@ -63,6 +63,7 @@ public struct JobOptions: Equatable, Sendable {
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
     _ = try download.permissions()
+    try checkFreshness(scheme: scheme)
     try checkHeaders()
     try network.check(scheme: scheme)
     try schedule.check()
@@ -104,7 +105,7 @@ public struct JobOptions: Equatable, Sendable {
   }
 
   /// An option that is sent as a header field must not be among the header fields, too.
-  private func checkIsOnlyOption(sentAs field: String) throws(WireError) {
+  func checkIsOnlyOption(sentAs field: String) throws(WireError) {
     guard !(Array(headers.keys) + Array(secretHeaders.keys)).contains(where: { $0.lowercased() == field.lowercased() })
     else { throw WireError("the header \(field) is given twice: as an option of its own and among the headers") }
   }

@@ -3,6 +3,8 @@ import FoundationEssentials
 /// The sums of many jobs for a watcher: `event: sums` of the event stream. At most four times a second.
 public struct WatchSums: Codable, Equatable, Sendable {
   public var counts: StateCounts
+  /// What the completed jobs have done; `nil` from a daemon of an earlier release.
+  public var results: JobResults?
   /// The bytes of the jobs in the batch; `nil` for a watcher of all jobs.
   public var bytesDone: Int64?
   /// The sum of the sizes that are known; `nil` for a watcher of all jobs.
@@ -14,10 +16,11 @@ public struct WatchSums: Codable, Equatable, Sendable {
   public var failedActions: Int
 
   public init(
-    counts: StateCounts, bytesDone: Int64? = nil, bytesTotal: Int64? = nil, bytesPerSecond: Int64 = 0,
-    pendingActions: Int = 0, failedActions: Int = 0
+    counts: StateCounts, results: JobResults? = nil, bytesDone: Int64? = nil, bytesTotal: Int64? = nil,
+    bytesPerSecond: Int64 = 0, pendingActions: Int = 0, failedActions: Int = 0
   ) {
     self.counts = counts
+    self.results = results
     self.bytesDone = bytesDone
     self.bytesTotal = bytesTotal
     self.bytesPerSecond = bytesPerSecond

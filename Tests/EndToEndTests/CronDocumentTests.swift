@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -14,6 +15,7 @@ import Testing
     user = try FreshUser()
     try user.directory.directory("reports/outbox")
     try user.directory.directory("reports/sent")
+    try user.directory.directory("mirror/files")
   }
 
   /// The first code block in the language that contains the words.
@@ -26,6 +28,7 @@ import Testing
   private func adapted(_ text: String, _ server: String) throws -> String {
     let programs = (try BuiltPrograms.path("transferctl") as NSString).deletingLastPathComponent
     return text.replacing("/srv/reports", with: user.directory.path("reports"))
+      .replacing("/srv/mirror", with: user.directory.path("mirror"))
       .replacing("https://host.example", with: server)
       .replacing("/usr/local/bin/transferctl", with: programs + "/transferctl")
       .replacing("transferctl upload", with: programs + "/transferctl upload")
@@ -57,6 +60,33 @@ import Testing
     try await nginx.stop()
     #expect(nginx.targets("PUT").sorted() == ["/in/a.csv", "/in/b%20c.csv"])
     #expect(try await user.ctl("batch", "ls").stdout.contains("nightly-2"))
+  }
+
+  @Test("the crontab line mirrors a list: the second night fetches only what changed, and mails one line")
+  func mirror() async throws {
+    let nginx = try await Nginx()
+    func serve(_ text: String, _ name: String, _ time: Int) throws {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: nginx.root + "/" + name))
+      var times = Array(repeating: timespec(tv_sec: time, tv_nsec: 0), count: 2)
+      utimensat(AT_FDCWD, nginx.root + "/" + name, &times, 0)
+    }
+    for name in ["a", "b", "c"] { try serve("old", name, 1_000_000_000) }
+    try user.directory.file("mirror/urls.txt", text: ["/a", "/b", "/c"].map { nginx.url($0) + "\n" }.joined())
+    let line = try #require(try block("crontab", with: "--if-changed").split(separator: "\n").last)
+    let command = String(line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5])
+    #expect(command.replacing("\\%", with: "").contains("%") == false)
+    let adapted = try adapted(command.replacing("\\%", with: "%"), nginx.url(""))
+    let first = try await cron(adapted)
+    #expect(first.stdout == "3 jobs: 3 transferred, 0 unchanged, 0 skipped, 0 failed\n", "\(first.stderr)")
+    try serve("new", "b", 1_100_000_000)
+    let batch = try #require(try await user.ctl("batch", "ls").lines.last?.split(separator: " ").first)
+    #expect(batch.hasPrefix("mirror-2"))
+    #expect(try await user.ctl("remove", "--batch", String(batch)).status == 0)
+    let second = try await cron(adapted)
+    #expect(second.stdout == "3 jobs: 1 transferred, 2 unchanged, 0 skipped, 0 failed\n", "\(second.stderr)")
+    #expect(try String(contentsOfFile: user.directory.path("mirror/files/b"), encoding: .utf8) == "new")
+    let shown = try await user.ctl("batch", "show", String(batch), "--format", "json").stdout
+    #expect(shown.contains(#""results":{"skipped":0,"transferred":1,"unchanged":2}"#))
   }
 
   @Test("the unit's command does the same, and systemd accepts both units")

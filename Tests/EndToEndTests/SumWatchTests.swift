@@ -16,14 +16,17 @@ import Testing
     let good = try list(daemon, { server.url("/f\($0)") }, 150)
     _ = try await daemon.ctl("add", "-i", good, "--batch", "b", "-d", daemon.downloads)
     let done = try await daemon.ctl("wait", "--batch", "b")
-    #expect(done.status == 0 && done.stderr.hasSuffix("150 jobs: 150 completed\n"), "\(done.stderr)")
+    #expect(
+      done.status == 0 && done.stderr.hasSuffix("150 jobs: 150 transferred, 0 unchanged, 0 skipped, 0 failed\n"),
+      "\(done.stderr)")
     let paused = try await daemon.addPaused("x", "--batch", "b")
     try await daemon.ctl("cancel", paused)
     for target in [["--batch", "b"], ["--all"]] {
       let failed = try await daemon.run(["wait"] + target)
       #expect(failed.status == 1, "\(target)")
       #expect(
-        failed.stderr == "job \(paused) was cancelled\n151 jobs: 150 completed, 1 cancelled\n", "\(failed.stderr)")
+        failed.stderr == "job \(paused) was cancelled\n151 jobs: 150 transferred, 0 unchanged, 0 skipped, 1 failed\n",
+        "\(failed.stderr)")
     }
     #expect(try await daemon.ctl("wait", "--batch", "none").status == 4)
   }
@@ -42,8 +45,12 @@ import Testing
     let result = try await waiting.result()
     #expect(result.status == 1)
     let lines = result.stderr.split(separator: "\n").map(String.init)
-    #expect(Set(lines) == Set((1...120).map { "job \($0) was cancelled" } + ["120 jobs: 120 cancelled"]))
-    #expect(lines.count == 121 && lines.last == "120 jobs: 120 cancelled")
+    #expect(
+      Set(lines)
+        == Set(
+          (1...120).map { "job \($0) was cancelled" } + ["120 jobs: 0 transferred, 0 unchanged, 0 skipped, 120 failed"])
+    )
+    #expect(lines.count == 121 && lines.last == "120 jobs: 0 transferred, 0 unchanged, 0 skipped, 120 failed")
   }
 
   @Test("the stream of sums is for all jobs or a batch, and sends a change once")

@@ -94,6 +94,7 @@ import TransferAPI
       let fence = record.fence - (bytes % 10 == 0 ? 1 : 0)
       var settlement = Settlement(
         id: record.job.id, fence: fence, event: event, bytesDone: bytes, bytesTotal: bytes % 2 == 0 ? 1000 : nil)
+      settlement.result = [.transferred, .unchanged, .skipped][Int(bytes % 3)]
       if bytes % 3 == 0 { settlement.resumeData = .set(Data("{}".utf8)) }
       return settlement
     }
@@ -137,6 +138,8 @@ import TransferAPI
     sums.replace(.init(state: .queued), by: .init(state: .running, bytesDone: 5), owner: 7, batch: nil)
     sums.replace(.init(state: .failed, bytesDone: 5, bytesTotal: 9), by: nil, owner: 7, batch: "b")
     sums.replace(.init(state: .running), by: .init(state: .running, bytesDone: .max), owner: 7, batch: "c")
+    sums.replace(.init(state: .running), by: .init(state: .completed, result: .skipped), owner: 8, batch: "b")
+    sums.replace(.init(state: .completed, result: .unchanged), by: nil, owner: 8, batch: nil)
     let all = sums.changes[BatchID(owner: 7, name: "")]
     #expect(all?.jobs.queued == 0 && all?.jobs.running == 1 && all?.jobs.failed == -1 && all?.bytesDone == 0)
     let batch = sums.changes[BatchID(owner: 7, name: "b")]
@@ -144,6 +147,11 @@ import TransferAPI
     #expect(batch?.bytesDone == -5 && batch?.bytesTotal == -1)
     #expect(sums.changes[BatchID(owner: 7, name: "c")]?.jobs == StateCounts())
     #expect(sums.changes[BatchID(owner: 7, name: "c")]?.bytesDone == Double(Int64.max))
+    let results = [("", -1, 1), ("b", 0, 1)] as [(String, Int, Int)]
+    for (name, unchanged, skipped) in results {
+      let change = sums.changes[BatchID(owner: 8, name: name)]?.results
+      #expect(change?.unchanged == unchanged && change?.skipped == skipped && change?.transferred == 0)
+    }
   }
 
   /// Compares the stored sums with the rows.
@@ -156,6 +164,7 @@ import TransferAPI
         sql: """
           SELECT \(Self.line) FROM (
             SELECT batch, owner, state, jobs FROM state_count WHERE jobs > 0
+            UNION ALL SELECT batch, owner, result, jobs FROM result_count WHERE jobs > 0
             UNION ALL SELECT name, owner, 'done', CAST(bytes_done AS INTEGER) FROM batch
             UNION ALL SELECT name, owner, 'total', CAST(bytes_total AS INTEGER) FROM batch)
           ORDER BY batch, owner, state
@@ -165,6 +174,9 @@ import TransferAPI
         sql: """
           SELECT \(Self.line) FROM (
             SELECT '' AS batch, owner, state, count(*) AS jobs FROM job GROUP BY owner, state
+            UNION ALL SELECT '', owner, result, count(*) FROM job WHERE result IS NOT NULL GROUP BY owner, result
+            UNION ALL SELECT batch, owner, result, count(*) FROM job
+              WHERE batch IS NOT NULL AND result IS NOT NULL GROUP BY batch, owner, result
             UNION ALL SELECT batch, owner, state, count(*) FROM job WHERE batch IS NOT NULL GROUP BY batch, owner, state
             UNION ALL SELECT name, owner, 'done', (
               SELECT COALESCE(sum(bytes_done), 0) FROM job WHERE job.batch = name AND job.owner = batch.owner) FROM batch

@@ -74,7 +74,8 @@ import Testing
     #expect(
       JobOptions.names.sorted() == [
         "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
-        "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "insecure", "ipVersion",
+        "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "ifChanged", "ifExists",
+        "insecure", "ipVersion",
         "limitRate",
         "maxAttempts", "maxSize", "method", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "profile",
         "protocol",
@@ -118,7 +119,7 @@ import Testing
     #expect(
       json.contains(
         #""options":{"createDirectories":false,"follows":6,"hasCredentials":false,"headerReferences":{"X-Key":"env:KEY"},"#
-          + #""headers":{},"insecure":false,"limitRate":5,"nameFromResponse":false,"remoteTime":false,"replace":false,"secretHeaders":["Authorization"],"#
+          + #""headers":{},"ifChanged":false,"insecure":false,"limitRate":5,"nameFromResponse":false,"remoteTime":false,"replace":false,"secretHeaders":["Authorization"],"#
           + #""upload":{"method":"POST"}}"#),
       "\(json)")
     var again = try WireCoding.decoder().decode(JobDetail.self, from: Data(json.utf8))

@@ -8,7 +8,8 @@ enum RedirectRule {
   /// Fields that reveal nothing about the user and may be sent to another origin. All others are removed: libcurl would
   /// send cookies and custom fields.
   static let harmless: Set<HTTPField.Name> = [
-    .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .cacheControl,
+    .accept, .acceptLanguage, .acceptEncoding, .userAgent, .range, .ifRange, .ifNoneMatch, .ifModifiedSince,
+    .cacheControl,
   ]
 
   /// Fields that describe the body: they are sent together with the body.

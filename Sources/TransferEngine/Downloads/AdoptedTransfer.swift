@@ -7,6 +7,8 @@ final class AdoptedTransfer: Sendable {
   let request: TransferRequest
   /// The destination's directory, checked and open.
   let directory: Directory
+  /// What was decided about the destination.
+  let existing: ExistingFileDecision?
 
   private struct State {
     var outcome: TransferOutcome?
@@ -14,10 +16,13 @@ final class AdoptedTransfer: Sendable {
   }
   private let state = Mutex(State())
 
-  init(_ running: RunningTransfer, _ request: TransferRequest, _ directory: Directory) {
+  init(
+    _ running: RunningTransfer, _ request: TransferRequest, _ directory: Directory, _ existing: ExistingFileDecision?
+  ) {
     self.running = running
     self.request = request
     self.directory = directory
+    self.existing = existing
   }
 
   /// The transfer has ended. Called once.

@@ -12,6 +12,13 @@ public struct DownloadDestination: Sendable, Equatable {
   public var isNamedByResponse: Bool
   /// Permissions, modification time and the largest size.
   public var attributes = FileAttributes()
+  /// What happens if the file exists. With `DownloadOptions.removePreviousFile` it is replaced in any case.
+  public var existing = ExistingFileRule.fail
+  /// With a value, a file that exists is fetched only if the server has another version; these are the versions that may be
+  /// at the destination. It is replaced only if it is still one of them. The size and the time of any other file are compared
+  /// with the response: if one differs, the download fails, or replaces it if `existing` says so. Only for a name that is
+  /// known before the response.
+  public var knownVersions: [FileRecord]?
 
   /// A name in a directory. With `isNamedByResponse`, the name that the response suggests replaces `name`.
   public init(directory: String, name: String, isNamedByResponse: Bool = false) {

@@ -11,20 +11,29 @@ extension DownloadPipeline {
     try validate(&context, part)
     let data = try await syncToDisk(&context, part)
     let target = context.target
-    let options = target?.options ?? (plan.chooser == nil ? plan.options : data.options ?? [])
+    let replacement =
+      target?.replacement ?? context.existing?.replacement
+      ?? (plan.chooser != nil && data.options?.contains(.removePreviousFile) == true
+        ? .always : plan.standardReplacement)
     let directory = target?.directory ?? part.directory
     let name = data.partialFile.finalName
     let (rules, attributes) = (plan.rules, plan.destination.attributes)
     let validators = context.bodyHead.map { Validators(of: $0) } ?? data.validators
-    try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
-      // The name may have come from the response.
-      try rules.check(directory.descriptor, name, as: directory.path(of: name))
-      part.directory.remove(PieceMap.name(of: part.name))
-      try part.rename(
-        to: name, in: directory, replacing: options.contains(.removePreviousFile), attributes, validators)
+    let landed = LandedName(name)
+    do throws(TransferError) {
+      try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+        // The name may have come from the response.
+        try rules.check(directory.descriptor, name, as: directory.path(of: name))
+        part.directory.remove(PieceMap.name(of: part.name))
+        landed.name = try part.land(as: name, in: directory, replacement, attributes, validators)
+      }
+    } catch {
+      // The next attempt has to find the file if only the directory could not be synced.
+      context.resumeData?.partialFile.finalName = landed.name
+      throw error
     }
     context.part = nil
-    return directory.path(of: name)
+    return directory.path(of: landed.name)
   }
 
   /// Runs the user's validations of the whole file. A file that they refuse cannot be resumed.
@@ -125,13 +134,6 @@ extension DownloadPipeline {
   private func syncToDisk(_ context: inout AttemptContext, _ part: PartialFile) async throws(TransferError)
     -> ResumeData
   {
-    do throws(TransferError) {
-      try await BlockingIO.value { FileSync.synchronize([(part, part.size)])[0] }.get()
-    } catch {
-      // After a failed fsync the pages may be lost, even if a second fsync succeeds.
-      context.resumeData = nil
-      throw error
-    }
     let size = part.size
     var data =
       context.resumeData
@@ -141,6 +143,16 @@ extension DownloadPipeline {
           directory: part.directory.path, name: part.name, identity: part.identity,
           finalName: plan.destination.name),
         checkpointBytes: size, bootID: BootID.current)
+    // An encoded body has no validators for a range, but its response has some.
+    let validators = data.validators == Validators() ? context.bodyHead.map { Validators(of: $0) } : nil
+    plan.note(part, validators ?? data.validators, in: &data)
+    do throws(TransferError) {
+      try await BlockingIO.value { FileSync.synchronize([(part, part.size)])[0] }.get()
+    } catch {
+      // After a failed fsync the pages may be lost, even if a second fsync succeeds.
+      context.resumeData = nil
+      throw error
+    }
     if let target = context.target { data.partialFile.finalName = target.name }
     data.complete(size)
     context.resumeData = data

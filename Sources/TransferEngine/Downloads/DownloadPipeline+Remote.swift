@@ -40,7 +40,7 @@ extension DownloadPipeline {
         question =
           try cutToCheckpoint(&context)
           ? .rest(of: context.resumeData, bytesOnDisk: context.onDisk, scheme: request.url.scheme) : .whole
-      case .none, .redirect, .alreadyComplete, .encoded:
+      case .none, .redirect, .alreadyComplete, .encoded, .kept, .verify:
         throw .connection(.broken("the server sent nothing"))
       }
     }

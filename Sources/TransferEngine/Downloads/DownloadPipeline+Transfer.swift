@@ -47,6 +47,7 @@ extension DownloadPipeline {
       signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) },
       beginSegments: { beginSegments($0, base, checkpoints) })
+    receiver.existing = context.existing
     checkpoints.attach(receiver)
     return RunningTransfer(id: id, loop: loop, receiver: receiver, checkpoints: checkpoints)
   }
@@ -96,6 +97,7 @@ extension DownloadPipeline {
     let shared = receiver.shared.withLock { $0 }
     context.received = context.received.saturatingSum(receiver.received)
     if let head = receiver.head { context.head = head }
+    context.existing = receiver.existing
     guard case .body = receiver.ending else { return }
     context.bodyHead = receiver.head
     if let target = receiver.target { context.target = target }

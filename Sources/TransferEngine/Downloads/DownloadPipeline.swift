@@ -35,6 +35,10 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var isShort = false
     var digests: [DigestAlgorithm: String]?
     var verification = DownloadVerification.none
+    /// What was decided about the destination; `nil` if the response gives its name.
+    var existing: ExistingFileDecision?
+    /// The destination, if it is left as it is.
+    var kept: KeptFile?
     var origin: String?
     /// The attempt's first transfer, if it is already running.
     var adopted: AdoptedTransfer?
@@ -106,7 +110,12 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     switch result {
     case .success(let path):
       response.filePath = path
-      response.verification = context.verification
+      if let kept = context.kept {
+        (response.outcome, response.record) = (kept.outcome, kept.record)
+      } else {
+        response.verification = context.verification
+        response.record = context.resumeData?.record.flatMap { FileRecord($0) }
+      }
     case .failure:
       response.resumeData = context.resumeData
     }
@@ -143,23 +152,33 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   mutating func attempt(_ context: inout AttemptContext) async throws(TransferError) {
     if !context.isFirstAttempt, let source { plan.request = try source.request() }
     context.isFirstAttempt = false
-    if let error = context.adoptedFailure {
-      context.adoptedFailure = nil
-      throw error
+    context.kept = nil
+    do throws(TransferError) {
+      if let error = context.adoptedFailure {
+        context.adoptedFailure = nil
+        throw error
+      }
+      context.path = try await file(&context)
+    } catch .file(.destinationExists) where plan.rule == .skip {
+      // Another program took the name since the destination was examined.
+      context.path = keep(KeptFile(name: context.target?.name ?? plan.destination.name, outcome: .skipped), &context)
     }
-    context.path = try await file(&context)
   }
 
   /// Fetches the file, or the rest of it.
   /// - Returns: the path of the complete file.
   private func file(_ context: inout AttemptContext) async throws(TransferError) -> String {
     if let adopted = context.adopted {
+      context.existing = adopted.existing
       try await fetch(&context, adopted.request, adopted.directory)
       if Task.isCancelled { throw .cancelled }
-      return try await finish(&context)
+      return try await complete(&context)
     }
-    let (directory, namedSize) = try await openDirectory(context)
+    let directory: Directory?
+    let namedSize: Int64?
+    (directory, namedSize, context.existing) = try await openDirectory(context)
     if let directory, let namedSize { return try await finishNamed(&context, directory, size: namedSize) }
+    if let kept = try await keptWithoutRequest(&context, directory) { return keep(kept, &context) }
     let described = core.authenticated(plan.request)
     (context.request, context.head) = (described, nil)
     let request = try await session.adapted(described, interceptor, core.record)
@@ -168,12 +187,14 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     if !isWhole(context) {
       if request.url.isHTTP {
         try await fetch(&context, request, directory)
+      } else if let kept = try await keptRemote(context, request) {
+        return keep(kept, &context)
       } else {
         try await fetchRemote(&context, request, directory)
       }
     }
     if Task.isCancelled { throw .cancelled }
-    return try await finish(&context)
+    return try await complete(&context)
   }
 
   /// Opens the destination's directory; if the destination is chosen later, the part file's directory, if there is one.
@@ -181,20 +202,19 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   /// - Throws: `.destinationExists` if the name is known and taken, before a request is sent.
   private func openDirectory(
     _ context: AttemptContext
-  ) async throws(TransferError) -> (directory: Directory?, namedSize: Int64?) {
+  ) async throws(TransferError) -> (directory: Directory?, namedSize: Int64?, existing: ExistingFileDecision?) {
     let (plan, resumeData) = (plan, context.resumeData)
     if plan.chooser != nil {
-      guard let path = resumeData?.partialFile.directory else { return (nil, nil) }
+      guard let path = resumeData?.partialFile.directory else { return (nil, nil, nil) }
       return try await BlockingIO.run { () throws(TransferError) in
-        (try Directory.open(path, rules: plan.rules), nil)
+        (try Directory.open(path, rules: plan.rules), nil, nil)
       }
     }
     return try await BlockingIO.run { () throws(TransferError) in
       let directory = try plan.openDirectory()
       try plan.checkRules(in: directory)
       let size = resumeData.flatMap { $0.sizeOfNamedFile(in: directory) }
-      if size == nil { try plan.checkName(in: directory) }
-      return (directory, size)
+      return (directory, size, size == nil ? try plan.examine(directory) : nil)
     }
   }
 
@@ -268,7 +288,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       let ending: DownloadReceiver.Ending
       do throws(TransferError) {
         ending = try await ask(
-          &context, request, directory, question: strategies.question, isDecoding: isDecoding)
+          &context, request, directory, question: Self.question(strategies.question, context), isDecoding: isDecoding)
       } catch .response(.unrequestedPartialContent) where request.headers[.cacheControl] != "no-cache" {
         // A broken cache sent the response: repeat the request and bypass caches (RFC 9111 §5.2.1.4).
         request.headers[.cacheControl] = "no-cache"
@@ -301,6 +321,16 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       case .encoded(let decode):
         isDecoding = decode
         strategies = .whole
+      case .kept(let kept):
+        context.kept = kept
+        return
+      case .verify(let name, let stamp, let digests):
+        guard await isVerified(name, stamp, digests, directory) else {
+          context.existing = .fetch(.always)
+          continue
+        }
+        context.kept = KeptFile(name: name, outcome: .unchanged)
+        return
       case .none, .redirect:
         throw .connection(.broken("no response"))
       }

@@ -27,16 +27,26 @@ struct DownloadPlan: Sendable {
   }
 
   /// The file's destination, when its head has arrived; the head is `nil` for protocols without one.
-  /// - Parameter directory: the destination's; if a chooser decides, the part file's.
+  /// - Parameters:
+  ///   - directory: the destination's; if a chooser decides, the part file's.
+  ///   - existing: what was decided about the entry with the name.
   /// - Throws: `.destinationExists` if the name is taken and may not be replaced.
-  func target(for head: ResponseHead?, in directory: Directory?) throws(TransferError) -> DownloadTarget {
+  func target(
+    for head: ResponseHead?, in directory: Directory?, _ existing: ExistingFileDecision?
+  ) throws(TransferError) -> DownloadTarget {
+    let name = name(for: head)
+    if let chooser { return try DownloadTarget(chooser(name, head), rules) }
+    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
+    return try DownloadTarget(
+      directory: directory, name: name, options: options, existing?.replacement ?? standardReplacement)
+  }
+
+  /// The file's name; with a chooser, the one that is suggested to it.
+  func name(for head: ResponseHead?) -> String {
     let suggestion =
       chooser != nil || destination.isNamedByResponse
       ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
-    let name = suggestion ?? destination.name
-    if let chooser { return try DownloadTarget(chooser(name, head), rules) }
-    guard let directory else { throw .file(.directoryMissing(destination.directory)) }
-    return try DownloadTarget(directory: directory, name: name, options: options)
+    return suggestion ?? destination.name
   }
 
   /// Whether an encoded body has to be decoded. The request asked for identity, so an encoding is meant as compression
@@ -69,11 +79,31 @@ struct DownloadPlan: Sendable {
     try rules.checkName(destination.name, in: directory.identity, as: directory.path(of: destination.name))
   }
 
-  /// - Throws: `.destinationExists` if the name is known before the response, taken, and may not be replaced.
-  func checkName(in directory: Directory) throws(TransferError) {
-    guard !destination.isNamedByResponse, !options.contains(.removePreviousFile) else { return }
-    guard directory.contains(destination.name) else { return }
-    throw .file(.destinationExists(destination.directory + "/" + destination.name))
+  /// What happens if the destination exists.
+  var rule: ExistingFileRule { options.contains(.removePreviousFile) ? .replace : destination.existing }
+
+  /// How the file gets its name if nothing is known about the entry with that name.
+  var standardReplacement: Replacement { ExistingFileDecision.standardReplacement(rule) }
+
+  /// Decides about the entry that has the file's name. Blocks.
+  /// - Returns: `nil` if the response gives the name.
+  /// - Throws: `.destinationExists` if the name is taken and may not be replaced.
+  func examine(_ directory: Directory) throws(TransferError) -> ExistingFileDecision? {
+    guard chooser == nil, !destination.isNamedByResponse else { return nil }
+    return try examine(destination.name, in: directory)
+  }
+
+  /// The same for a name from the response.
+  func examine(_ name: String, in directory: Directory) throws(TransferError) -> ExistingFileDecision {
+    let decision = ExistingFileDecision(rule, destination.knownVersions, directory.entry(name))
+    if decision == .fail { throw .file(.destinationExists(directory.path(of: name))) }
+    return decision
+  }
+
+  /// Notes what will be known of a whole file when it has its name, if that matters. Called before its bytes are synced.
+  func note(_ part: PartialFile, _ validators: Validators, in data: inout ResumeData) {
+    guard destination.knownVersions != nil else { return }
+    data.record = part.record(destination.attributes, validators).map { $0.encoded() }
   }
 
   /// The first record of a new part file.

@@ -21,6 +21,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     case differs(reason: String)
     /// The body is encoded although the request asked for identity: repeat the request, and decode or not.
     case encoded(decode: Bool)
+    /// Nothing is to be fetched: the destination stays.
+    case kept(KeptFile)
+    /// The destination has the announced length: it stays if it has these digests.
+    case verify(name: String, FileStamp, [ExpectedDigest])
   }
 
   /// What the checkpointer may read at any time.
@@ -34,7 +38,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     var board: SegmentBoard?
   }
 
-  private(set) var ending = Ending.none
+  var ending = Ending.none
   private(set) var head: ResponseHead?
   /// Body bytes received, including those that were fetched again.
   private(set) var received: Int64 = 0
@@ -55,8 +59,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   let shared: Mutex<Shared>
 
-  private let plan: DownloadPlan
-  private let directory: Directory?
+  /// What was decided about the destination; `nil` if the response gives its name.
+  var existing: ExistingFileDecision?
+
+  let plan: DownloadPlan
+  let directory: Directory?
   private let question: RangeQuestion
   private let isDecoding: Bool
   private let stored: ResumeData?
@@ -128,6 +135,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     case .alreadyComplete:
       ending = .alreadyComplete(head)
       return .dropBody
+    case .unchanged:
+      ending = try unchanged(head)
+      return .dropBody
     case .nextStrategy(let reason):
       ending = .nextStrategy(reason: reason)
       return .stop
@@ -148,7 +158,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   ) throws(TransferError) -> HeadVerdict {
     guard let part, let stored else { throw .response(.unrequestedPartialContent) }
     if let head, !isAccepted(head) { return .dropBody }
-    if plan.chooser != nil { target = try plan.target(for: head, in: nil) }
+    if plan.chooser != nil { target = try plan.target(for: head, in: nil, existing) }
     offset = question.start
     overlapLeft = overlap
     self.total = total
@@ -179,6 +189,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       return .stop
     }
     guard isAccepted(head) else { return .dropBody }
+    if let ending = try endingOfExisting(head, total: total) {
+      self.ending = ending
+      return .dropBody
+    }
     let declared = DeclaredDigests.of(head)
     // A Range cannot be requested of an encoded body.
     let isResumable = head.contentCoding == nil
@@ -190,7 +204,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private func beginFile(
     _ head: ResponseHead?, _ validators: Validators, _ declared: [ExpectedDigest], isResumable: Bool, total: Int64?
   ) throws(TransferError) -> HeadVerdict {
-    let target = try plan.target(for: head, in: directory)
+    let target = try plan.target(for: head, in: directory, existing)
     self.target = target
     if let total { try plan.destination.attributes.check(size: total) }
     try checkSpace(for: total, onDisk: 0, in: target.directory)
@@ -260,7 +274,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       ending = .nextStrategy(reason: reason)
       return .stop
     case .fail(let error): throw error
-    case .alreadyComplete: return .stop
+    case .alreadyComplete, .unchanged: return .stop
     }
   }
 

@@ -28,8 +28,12 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public var totalBytes: Int64?
   /// The origin of the last response, after redirects.
   public var respondingOrigin: String?
-  /// How the file was found to be complete; `nil` after a failure.
+  /// How the file was found to be complete; `nil` after a failure, and if no file was fetched.
   public var verification: Verification?
+  /// What the download has done; only after a success.
+  public var outcome = FileOutcome.transferred
+  /// The version that is at the destination now; only for a download with `knownVersions`, after a success.
+  public var record: FileRecord?
 
   /// How the file was found to be complete.
   public typealias Verification = DownloadVerification
@@ -70,6 +74,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     other.totalBytes = totalBytes
     other.respondingOrigin = respondingOrigin
     other.verification = verification
+    other.outcome = outcome
+    other.record = record
     return other
   }
 

@@ -6,16 +6,20 @@ struct DownloadTarget: Sendable {
   let directory: Directory
   let name: String
   let options: DownloadOptions
+  let replacement: Replacement
   /// Directories in which subdirectories were created, not yet synced.
   private(set) var parents: [Directory] = []
 
-  init(directory: Directory, name: String, options: DownloadOptions) throws(TransferError) {
-    if !options.contains(.removePreviousFile), directory.contains(name) {
+  init(
+    directory: Directory, name: String, options: DownloadOptions, _ replacement: Replacement
+  ) throws(TransferError) {
+    if replacement == .never, directory.contains(name) {
       throw .file(.destinationExists(directory.path + "/" + name))
     }
     self.directory = directory
     self.name = name
     self.options = options
+    self.replacement = replacement
   }
 
   /// The destination that the user's closure chose.
@@ -31,7 +35,9 @@ struct DownloadTarget: Sendable {
       choice.options.contains(.createIntermediateDirectories)
       ? try Directory.open(destination.directory, rules: rules) { parents.append($0) }
       : try Directory.open(destination.directory, rules: rules)
-    try self.init(directory: directory, name: destination.name, options: choice.options)
+    try self.init(
+      directory: directory, name: destination.name, options: choice.options,
+      choice.options.contains(.removePreviousFile) ? .always : .never)
     self.parents = parents
   }
 

@@ -37,12 +37,19 @@ extension Validators {
 }
 
 extension PartialFile {
-  /// As `rename(to:in:replacing:permissions:modified:)`.
-  func rename(
-    to finalName: String, in target: Directory?, replacing: Bool, _ attributes: FileAttributes, _ validators: Validators
-  ) throws(TransferError) {
-    try rename(
-      to: finalName, in: target, replacing: replacing, permissions: attributes.permissions.map { mode_t($0) },
+  /// As `land(as:in:_:permissions:modified:)`.
+  func land(
+    as name: String, in target: Directory?, _ replacement: Replacement, _ attributes: FileAttributes,
+    _ validators: Validators
+  ) throws(TransferError) -> String {
+    try land(
+      as: name, in: target, replacement, permissions: attributes.permissions.map { mode_t($0) },
       modified: attributes.usesRemoteTime ? validators.modified : nil)
+  }
+
+  /// What will be known of the file when it has its name. The time is set now, so that it is synced together with the bytes.
+  func record(_ attributes: FileAttributes, _ validators: Validators) -> FileRecord? {
+    if attributes.usesRemoteTime, let modified = validators.modified { setModified(modified) }
+    return stamp.map { FileRecord(validators: validators, stamp: $0) }
   }
 }

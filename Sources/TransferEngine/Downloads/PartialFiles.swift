@@ -19,6 +19,21 @@ public enum PartialFiles {
     return directory.regularFile(String(path.baseName))?.identity
   }
 
+  /// The path of a file that was renamed to a path, or to the first of its numbered names that was free; `nil` if none of
+  /// these is the file.
+  /// - Parameter rules: a file in a directory that they refuse counts as none.
+  public static func path(of identity: FileIdentity, named path: String, rules: PathRules = .none) -> String? {
+    guard let directory = try? Directory.open(path.parentPath, rules: rules) else { return nil }
+    for name in NumberedNames(String(path.baseName)) {
+      // Most of the names do not exist: look at them before one is opened.
+      guard case .file(let stamp)? = directory.entry(name), stamp.inode == identity.inode,
+        directory.regularFile(name)?.identity.withoutBirth == identity
+      else { continue }
+      return directory.path(of: name)
+    }
+    return nil
+  }
+
   /// How many bytes a download with this resume data would not fetch again now; `nil` if its part file is missing or
   /// another file.
   public static func usableBytes(_ data: ResumeData, rules: PathRules = .none) -> Int64? {

@@ -9,6 +9,8 @@ struct RangeQuestion: Equatable, Sendable {
   var bytesOnDisk: Int64
   /// The value of `If-Range`.
   var condition: String?
+  /// The version at the destination: the file is requested only if the server has another one. Never together with a range.
+  var unless: Validators?
 
   /// The offset after the last byte that is requested; `nil`: the file's end. With it, even a question that starts at 0 asks
   /// for a range.

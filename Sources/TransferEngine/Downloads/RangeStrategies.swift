@@ -80,6 +80,7 @@ extension RangeQuestion {
   func apply(to headers: inout HTTPFields) {
     headers[.range] = nil
     headers[.ifRange] = nil
+    unless?.applyCondition(to: &headers)
     guard isRanged else { return }
     headers[.range] = end.map { "bytes=\(start)-\($0 - 1)" } ?? "bytes=\(start)-"  // checked: end is after start
     headers[.ifRange] = condition

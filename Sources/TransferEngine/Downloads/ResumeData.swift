@@ -30,6 +30,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
   /// True if the attempt had ended when this was made: nothing was written since, so bytes after `checkpointBytes` are
   /// not ours. `nil` while an attempt may write; recovery resets it for an attempt that was cut off.
   public var isAtRest: Bool?
+  /// The encoded `FileRecord` of the whole file; only for a download with `knownVersions`.
+  public var record: Data?
   /// The destination's options, for a resumed download that names none.
   public var options: DownloadOptions?
 

@@ -10,6 +10,8 @@ enum ResumeDecision: Equatable, Sendable {
   case startOver(total: Int64?)
   /// All bytes are already on disk.
   case alreadyComplete
+  /// The destination is the server's version (304 in response to a conditional request).
+  case unchanged
   /// The body cannot be combined with the bytes on disk: try the next strategy.
   case nextStrategy(reason: String)
   /// No other range would change this response.
@@ -44,6 +46,8 @@ enum ResumeDecision: Equatable, Sendable {
       self = .fail(.response(.unrequestedPartialContent))
     case 416 where question.isRanged:
       self = Self.unsatisfiable(head, question, stored, storedTotal, theirs)
+    case 304 where question.unless != nil:
+      self = .unchanged
     case 412 where question.isRanged:
       self = .nextStrategy(reason: "the precondition failed (412)")
     default:

@@ -84,6 +84,19 @@ final class PartialFile: Sendable {
     return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
   }
 
+  /// The file's current version.
+  var stamp: FileStamp? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? FileStamp(status) : nil
+  }
+
+  /// Sets the modification time. The time of the last access stays. A file system that cannot keep the time is no reason to
+  /// lose the file.
+  func setModified(_ time: timespec) {
+    var times = [timespec(tv_sec: 0, tv_nsec: Int(linux_keep_time)), time]
+    futimens(descriptor, &times)
+  }
+
   /// Writes all bytes, in as many calls as needed.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
     var done = 0
@@ -183,11 +196,7 @@ final class PartialFile: Sendable {
       if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
     }
     fchmod(descriptor, permissions ?? mode)
-    if let modified {
-      // The time of the last access stays. A file system that cannot keep the time is no reason to lose the file.
-      var times = [timespec(tv_sec: 0, tv_nsec: Int(linux_keep_time)), modified]
-      futimens(descriptor, &times)
-    }
+    if let modified { setModified(modified) }
     let code =
       replacing
       ? renameat(directory.descriptor, name, target.descriptor, finalName)

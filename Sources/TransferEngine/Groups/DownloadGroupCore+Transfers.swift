@@ -4,16 +4,17 @@ import Synchronization
 extension DownloadGroupCore: TurnObserver {
   /// The downloads are prepared and wait for a connection.
   func enqueue(_ prepared: [GroupPreparation.Result], _ loop: isolated TransferLoop) {
-    var failed: [DownloadGroup.Outcome] = []
-    for (member, failure) in prepared where member.phase == .waiting {
-      if let failure {
+    var ended: [DownloadGroup.Outcome] = []
+    for (member, end) in prepared where member.phase == .waiting {
+      if let end {
         member.phase = .ended
-        failed.append(failedOutcome(member, failure))
+        session.notify(member.requestID, end.error.map { .fail($0) } ?? .finish)
+        ended.append(DownloadGroup.Outcome(tag: member.download.tag, response: end))
       } else {
         transfers.queue.append(member, origin: member.origin)
       }
     }
-    deliver(failed)
+    deliver(ended)
     preparationEnded(of: prepared.count)
     beginTransfers(loop)
   }
@@ -50,8 +51,10 @@ extension DownloadGroupCore: TurnObserver {
     let arrived = transfers.arrived
     transfers.arrived.removeAll(keepingCapacity: true)
     for member in arrived { transfers.queue.end(origin: member.origin) }
-    transfers.addUnnamed(arrived.count)
-    land(arrived)
+    let files = arrived.filter { !$0.isUnchanged }
+    transfers.addUnnamed(files.count)
+    land(files)
+    if files.count < arrived.count { deliver(arrived.filter(\.isUnchanged).compactMap { $0.unchangedOutcome() }) }
     if journal != nil { reportArrival(arrived.map(\.download.tag)) }
     beginTransfers(loop)
   }

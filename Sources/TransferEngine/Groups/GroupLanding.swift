@@ -21,6 +21,7 @@ struct GroupLanding: Sendable {
     let size: Int64
     let verification: DownloadVerification
     var data: ResumeData
+    let landed: LandedName
   }
 
   /// - Returns: the outcomes of the files that have their names, durably.
@@ -42,6 +43,7 @@ struct GroupLanding: Sendable {
     var context = DownloadPipeline.AttemptContext()
     (context.request, context.head, context.bodyHead) = (member.request, member.head, member.head)
     (context.origin, context.received) = (member.origin, member.length)
+    context.existing = member.existing
     do throws(TransferError) {
       return try write(member, &context)
     } catch {
@@ -55,7 +57,7 @@ struct GroupLanding: Sendable {
   ) throws(TransferError) -> Written {
     guard let plan = member.plan, let head = member.head else { throw .connection(.broken("no response")) }
     try check(.create, member)
-    let target = try plan.target(for: head, in: member.directory)
+    let target = try plan.target(for: head, in: member.directory, member.existing)
     let part = try PartialFile.create(in: target.directory, name: plan.partialName)
     let declared = DeclaredDigests.of(head)
     var data = plan.resumeData(of: part, for: target, Validators(of: head), declared, total: member.length)
@@ -78,10 +80,11 @@ struct GroupLanding: Sendable {
       context.resumeData = nil
       throw error
     }
+    plan.note(part, data.validators, in: &data)
     data.complete(member.length)
     return Written(
       member: member, part: part, target: target, size: member.length,
-      verification: expected.isEmpty ? .length : .digest, data: data)
+      verification: expected.isEmpty ? .length : .digest, data: data, landed: LandedName(target.name))
   }
 
   /// Blocks.
@@ -142,9 +145,8 @@ struct GroupLanding: Sendable {
         Result { () throws(TransferError) in
           try check(.rename, file.member)
           try rules.check(file.target, file.member.download.rules)
-          try file.part.rename(
-            to: file.target.name, in: file.target.directory,
-            replacing: file.target.options.contains(.removePreviousFile),
+          file.landed.name = try file.part.land(
+            as: file.target.name, in: file.target.directory, file.target.replacement,
             file.member.download.destination.attributes, file.data.validators)
         }
       }
@@ -176,15 +178,18 @@ struct GroupLanding: Sendable {
     (context.origin, context.target, context.part) = (file.member.origin, file.target, file.part)
     (context.received, context.onDisk, context.total) = (file.size, file.size, file.size)
     context.resumeData = file.data
+    context.resumeData?.partialFile.finalName = file.landed.name
+    context.existing = file.member.existing
     return context
   }
 
   private func outcome(_ file: Written) -> DownloadGroup.Outcome {
-    let (member, path) = (file.member, file.target.directory.path(of: file.target.name))
+    let (member, path) = (file.member, file.target.directory.path(of: file.landed.name))
     var response = FileResponse(result: .success(path))
     (response.request, response.head, response.filePath) = (member.request, member.head, path)
     (response.bytesReceived, response.bytesOnDisk, response.totalBytes) = (file.size, file.size, file.size)
     (response.respondingOrigin, response.verification) = (member.origin, file.verification)
+    response.record = file.data.record.flatMap { FileRecord($0) }
     let session = member.session
     if let metrics = member.metrics {
       response.metrics = [metrics]

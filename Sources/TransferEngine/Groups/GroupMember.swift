@@ -28,6 +28,8 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
   /// As it is sent.
   private(set) var request: TransferRequest?
   private(set) var wire: WireRequest?
+  /// What was decided about the destination.
+  private(set) var existing: ExistingFileDecision?
   /// The origin of the request.
   let origin: String
 
@@ -76,8 +78,10 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
 
   /// The download can begin its transfer in the group. The response decides whether it stays there.
   func prepare(
-    _ plan: DownloadPlan, _ directory: Directory, _ wire: WireRequest, adapted: TransferRequest, sent: TransferRequest
+    _ plan: DownloadPlan, _ directory: Directory, _ wire: WireRequest, adapted: TransferRequest, sent: TransferRequest,
+    _ existing: ExistingFileDecision?
   ) {
+    self.existing = existing
     self.plan = plan
     self.directory = directory
     self.wire = wire
@@ -99,7 +103,12 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
     if let adopted { return try adopted.running.receiver.receive(head) }
     // A larger file is refused by the single download.
     let limit = min(group.limits.bodyBytes, download.destination.attributes.maximumBytes ?? .max)
-    let decision = GroupDecision(head: head, acceptable: download.acceptableStatusCodes, limit: limit)
+    let decision = GroupDecision(
+      head: head, acceptable: download.acceptableStatusCodes, limit: limit, unless: existing?.condition)
+    if decision == .unchanged {
+      self.head = head
+      return .dropBody
+    }
     guard case .keep(let length) = decision, group.transfers.reserve(length) else {
       return try leave().receive(head)
     }
@@ -176,12 +185,14 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
   /// Makes the single download and starts its pipeline, which waits for the transfer.
   private func adopt() -> AdoptedTransfer {
     guard let plan, let directory, let adapted, let request else { preconditionFailure("the download is not prepared") }
+    var context = DownloadPipeline.AttemptContext()
+    context.existing = existing
     let slot = AdoptionSlot()
     let core = makeCore(plan) { slot.take() }
     let pipeline = DownloadPipeline(session: session, core: core, plan: plan)
     let running = pipeline.makeTransfer(
-      DownloadPipeline.AttemptContext(), request, directory, .whole, false, transferID, session.loop)
-    let adopted = AdoptedTransfer(running, adapted, directory)
+      context, request, directory, DownloadPipeline.question(.whole, context), false, transferID, session.loop)
+    let adopted = AdoptedTransfer(running, adapted, directory, existing)
     slot.put(.transfer(adopted))
     start(core, isReported: true)
     return adopted

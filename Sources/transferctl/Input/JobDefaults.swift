@@ -73,6 +73,7 @@ struct JobDefaults: Sendable {
     try Syntax.check(url: job.source)
     job.fill(from: self.job, except: given)
     try job.options.check()
+    try job.checkFreshness()
     if let destination = job.destination {
       guard job.directory == nil else { throw WireError("destination and directory cannot be combined") }
       guard !destination.hasTrailingSlash else {

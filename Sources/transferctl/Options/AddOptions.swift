@@ -1,6 +1,8 @@
 import ArgumentParser
 import TransferAPI
 
+extension IfExists: ExpressibleByArgument {}
+
 /// The options of `add` that describe its jobs.
 struct AddOptions: ParsableArguments {
   @Option(
@@ -20,8 +22,17 @@ struct AddOptions: ParsableArguments {
   @Flag(help: "Create missing directories.")
   var createDirs = false
 
-  @Flag(help: "Replace an existing file when the download is complete.")
+  @Flag(help: "Replace an existing file when the download is complete; the same as --if-exists replace.")
   var replace = false
+
+  @Option(
+    help: ArgumentHelp(
+      "What to do if the file exists: fail (the default), skip, verify its digest and replace it if that differs, rename the new file, or replace it.",
+      valueName: "rule"))
+  var ifExists: IfExists?
+
+  @Flag(help: "Fetch a file only if it has changed on the server; never replace one that has changed here.")
+  var ifChanged = false
 
   @Option(help: ArgumentHelp("The expected digest of the file, like sha-256=9f86….", valueName: "alg=hex"))
   var checksum: String?
@@ -61,11 +72,27 @@ struct AddOptions: ParsableArguments {
     }
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
     if let segments { _ = try validated { try SegmentCount(parsing: segments) } }
-    if let mode {
-      var options = JobOptions.Download()
-      options.mode = mode
-      _ = try validated { try options.permissions() }
+    // Files and descriptors are read when the command runs.
+    let template = try template(PathResolver(), readingSources: false)
+    try validated {
+      try template.options.check()
+      try template.checkFreshness()
     }
+  }
+
+  /// A job that has only these options set.
+  private func template(_ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
+    var template = try job.template(paths, readingSources: readingSources)
+    template.key = key
+    var download = JobOptions.Download()
+    download.nameFromResponse = nameFromResponse
+    download.createDirectories = createDirs
+    (download.replace, download.ifExists, download.ifChanged) = (replace, ifExists, ifChanged)
+    (download.checksum, download.mode, download.remoteTime) = (checksum, mode, remoteTime)
+    download.maxSize = maxSize?.bytes
+    if let segments { download.segments = try SegmentCount(parsing: segments) }
+    template.options.download = download
+    return template
   }
 
   /// - Throws: `CommandFailure` for the directory.
@@ -73,16 +100,7 @@ struct AddOptions: ParsableArguments {
     var defaults = JobDefaults(
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
     defaults.output = try output.map { text throws(WireError) in try OutputTemplate(parsing: text) }
-    defaults.job = try job.template(paths)
-    defaults.job.key = key
-    defaults.job.options.download.nameFromResponse = nameFromResponse
-    defaults.job.options.download.createDirectories = createDirs
-    defaults.job.options.download.replace = replace
-    defaults.job.options.download.checksum = checksum
-    defaults.job.options.download.mode = mode
-    defaults.job.options.download.remoteTime = remoteTime
-    defaults.job.options.download.maxSize = maxSize?.bytes
-    if let segments { defaults.job.options.download.segments = try SegmentCount(parsing: segments) }
+    defaults.job = try template(paths)
     defaults.paths = paths
     return defaults
   }

@@ -10,6 +10,7 @@ enum DetailText {
       ("job", job.id.description), ("kind", job.kind.rawValue), ("state", job.state.rawValue),
       ("source", job.source), ("destination", job.destination), ("done", progress(job)),
     ]
+    append(&rows, "result", job.result?.rawValue)
     if job.state == .running {
       let eta = HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
       rows.append(("rate", "\(HumanNumbers.rate(job.bytesPerSecond)), \(eta) left"))
@@ -49,6 +50,10 @@ enum DetailText {
     }
     rows.append(
       ("done", "\(HumanNumbers.size(detail.bytesDone)) of \(HumanNumbers.size(detail.bytesTotal)) known"))
+    if batch.counts.completed > 0 {
+      let results = JobResult.allCases.map { "\(detail.results[$0]) \($0.rawValue)" }.joined(separator: ", ")
+      rows.append(("results", results))
+    }
     for (code, count) in detail.failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       rows.append(("failed: \(code)", String(count)))
     }
@@ -70,10 +75,12 @@ enum DetailText {
     append(&rows, "owner", detail.owner.map { "uid \($0)" })
     var flags: [String] = []
     if options.download.replace { flags.append("replace") }
+    if options.download.ifChanged { flags.append("only if changed") }
     if options.download.createDirectories { flags.append("create directories") }
     if options.download.nameFromResponse { flags.append("name from the response") }
     if options.download.remoteTime { flags.append("time of the server") }
     if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
+    append(&rows, "if it exists", options.download.ifExists?.rawValue)
     append(&rows, "mode", options.download.mode)
     append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
     if case .fixed(let count) = options.download.segments { rows.append(("segments", String(count))) }

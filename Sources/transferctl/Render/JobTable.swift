@@ -21,7 +21,8 @@ struct JobTable {
     if isWide {
       columns += [
         .init(title: "ATTEMPT", alignment: .right), .init(title: "PRIO", alignment: .right),
-        .init(title: "BATCH"), .init(title: "DESTINATION"), .init(title: "SOURCE"), .init(title: "ERROR"),
+        .init(title: "RESULT"), .init(title: "BATCH"), .init(title: "DESTINATION"), .init(title: "SOURCE"),
+        .init(title: "ERROR"),
       ]
     } else {
       columns.append(.init(title: "NAME"))
@@ -44,7 +45,8 @@ struct JobTable {
     ]
     if isWide {
       cells += [
-        "\(job.attempt)/\(job.maxAttempts)", String(job.priority), job.batch ?? "-", job.destination,
+        "\(job.attempt)/\(job.maxAttempts)", String(job.priority), job.result?.rawValue ?? "-", job.batch ?? "-",
+        job.destination,
         job.source, job.error.map { "\($0.code): \($0.message)" } ?? "-",
       ]
     } else {

@@ -41,5 +41,13 @@ struct JobSums: Sendable {
 
   func hasAnnounced(_ id: JobID) -> Bool { announced.contains(id) }
 
+  /// What the jobs have done, after their end.
+  var results: WaitResults {
+    let counts = latest.counts
+    return WaitResults(
+      completed: latest.results ?? JobResults(completed: counts.completed, unchanged: 0, skipped: 0),
+      failed: counts.failed.saturatingSum(counts.cancelled).saturatingSum(removed))
+  }
+
   var hasFailed: Bool { latest.counts.failed > 0 || latest.counts.cancelled > 0 || removed > 0 }
 }

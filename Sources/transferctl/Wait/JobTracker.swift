@@ -11,6 +11,8 @@ struct JobTracker: Sendable {
     var bytesPerSecond: Int64 = 0
     var name = ""
     var error: JobFailure?
+    /// What a completed job has done.
+    var result: JobResult?
     /// The follow-up action on an uploaded file.
     var action: FileAction?
 
@@ -44,6 +46,7 @@ struct JobTracker: Sendable {
       entry.bytesPerSecond = job.bytesPerSecond
       entry.name = JobTable.name(of: job)
       entry.error = job.error
+      entry.result = job.result
       entry.action = job.action
     }
   }
@@ -70,6 +73,7 @@ struct JobTracker: Sendable {
       update(event.job) { entry in
         entry.state = state
         entry.error = event.error
+        entry.result = state == .completed ? event.result ?? .transferred : nil
         if state != .running { entry.bytesPerSecond = 0 }
         if state == .completed, let total = entry.bytesTotal { entry.bytesDone = total }
       }
@@ -101,6 +105,15 @@ struct JobTracker: Sendable {
       .map { ($0.key, Self.words($0.key, $0.value)) }
   }
 
+  /// What the jobs have done, after their end.
+  var results: WaitResults {
+    var results = WaitResults()
+    for entry in entries.values {
+      if entry.state == .completed { results.completed[entry.result ?? .transferred] += 1 } else { results.failed += 1 }
+    }
+    return results
+  }
+
   /// Completed uploads whose files could not be deleted or moved.
   var unmoved: [(id: JobID, words: String)] {
     entries.filter { $0.value.state == .completed && $0.value.action?.state == .failed }.sorted { $0.key < $1.key }
@@ -122,9 +135,12 @@ struct JobTracker: Sendable {
       return "job \(id) failed: \(error.message) (\(error.code))"
     case .cancelled: return "job \(id) was cancelled"
     case .completed:
-      let size = entry.bytesTotal == nil ? "" : " (\(HumanNumbers.size(entry.bytesDone)))"
+      let size =
+        entry.bytesTotal == nil || entry.result ?? .transferred != .transferred
+        ? "" : " (\(HumanNumbers.size(entry.bytesDone)))"
+      let result = entry.result.flatMap { $0 == .transferred ? nil : " (\($0.rawValue))" } ?? ""
       let fault = entry.action?.state == .failed ? "; \(entry.action?.message ?? "its file stays")" : ""
-      return "job \(id) completed: \(entry.name)\(size)\(fault)"
+      return "job \(id) completed: \(entry.name)\(size)\(result)\(fault)"
     case .queued, .running, .retrying, .paused: return "job \(id) is \(state.rawValue)"
     }
   }

@@ -132,7 +132,7 @@ actor Waiter {
         }
       }
     }
-    Notice.say("\(HumanNumbers.jobs(sums.latest.counts.total)): \(ProgressLine.counts(sums.latest.counts))")
+    Notice.say(sums.results.line)
   }
 
   private func finish(_ status: ExitStatus) {
@@ -149,9 +149,7 @@ actor Waiter {
       for failure in tracker.failures + tracker.unmoved where !display.hasAnnounced(failure.id) {
         Notice.say(failure.words)
       }
-      if tracker.entries.count > Self.describedJobs {
-        Notice.say("\(HumanNumbers.jobs(tracker.entries.count)): \(ProgressLine.counts(of: tracker))")
-      }
+      Notice.say(tracker.results.line)
     }
   }
 

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// Decides the next state of a job when its attempt has ended. Pure.
 struct AttemptVerdict {
@@ -39,10 +40,33 @@ struct AttemptVerdict {
       settlement.bytesDone = response.bytesOnDisk
       settlement.resumeData = .clear
       settlement.attempt.outcome = .completed
-      settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
+      settleDownloaded(response, record)
       return
     }
     settleUnsuccessful(error, stop, record, isProgress: isProgress, now: now, using: &generator)
+  }
+
+  /// Settles a download that has succeeded.
+  private mutating func settleDownloaded(_ response: FileResponse, _ record: JobRecord) {
+    settlement.result = JobResult(response.outcome)
+    settlement.fileRecord = response.record?.encoded()
+    switch response.outcome {
+    case .transferred:
+      settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
+      let isNamed = !record.spec.destination.hasTrailingSlash
+      if isNamed, let path = response.filePath, path != record.spec.destination { settlement.destination = path }
+      // With a name from the response, the journal has stored the one that was suggested.
+      if !isNamed, ExistingFileRule(record.spec.options.download) == .rename {
+        settlement.destination = response.filePath
+      }
+    case .unchanged, .skipped:
+      settlement.reason =
+        response.outcome == .skipped ? "the destination exists" : "the destination is the server's version"
+      (settlement.bytesDone, settlement.bytesTotal) = (0, 0)
+      if record.spec.destination.hasTrailingSlash { settlement.destination = response.filePath }
+      // An earlier attempt may have begun a part file.
+      removesPartFile = record.attemptNumber > 1
+    }
   }
 
   /// Settles an attempt that did not succeed.

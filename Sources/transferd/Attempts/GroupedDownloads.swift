@@ -70,7 +70,8 @@ final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
     let checkpoints = files.map { tag, data in
       Checkpoint(
         id: JobID(tag: tag), fence: fences[tag] ?? -1, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes,
-        resumeData: nil, destination: nil, finishing: data.partialFile.identity.withoutBirth)
+        resumeData: nil, destination: nil, finishing: data.partialFile.identity.withoutBirth,
+        finishingRecord: data.record)
     }
     return try await store.checkpoint(checkpoints, at: Date())
   }

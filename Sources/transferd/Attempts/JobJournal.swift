@@ -32,7 +32,8 @@ struct JobJournal: DownloadJournal {
   private func save(_ data: ResumeData, encoded: Data?, finishing: FileIdentity?) async throws {
     let checkpoint = Checkpoint(
       id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: encoded,
-      destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing)
+      destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing,
+      finishingRecord: finishing == nil ? nil : data.record)
     guard try await store.checkpoint(checkpoint, at: Date()) else { throw LostClaim(id: id) }
   }
 

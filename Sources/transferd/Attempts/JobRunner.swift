@@ -123,6 +123,8 @@ struct JobRunner: Sendable {
     network.apply(to: &request, of: spec.owner)
     var destination = try Self.destination(of: record, request.url)
     destination.attributes = Self.attributes(spec.options.download)
+    destination.existing = ExistingFileRule(spec.options.download)
+    if spec.options.download.ifChanged { destination.knownVersions = record.fileRecords.compactMap { FileRecord($0) } }
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
     if spec.options.download.replace { options.insert(.removePreviousFile) }

@@ -21,6 +21,12 @@ extension FollowUpRunner {
     }
   }
 
+  /// What the job has done; empty for a job that failed.
+  private nonisolated static func result(_ hook: PendingHook) -> String {
+    let job = try? WireCoding.decoder().decode(Job.self, from: Data(hook.payload.utf8))
+    return job?.result?.rawValue ?? ""
+  }
+
   /// Runs a hook and records its end. A hook that fails is not run again. A hook that was interrupted by the end of the
   /// daemon is run again.
   private nonisolated func run(_ hook: PendingHook, _ hooks: HookConfiguration) async throws {
@@ -33,6 +39,7 @@ extension FollowUpRunner {
       input: hook.payload + "\n",
       environment: [
         "TRANSFERD_JOB": "\(hook.job)", "TRANSFERD_STATE": hook.kind == .complete ? "completed" : "failed",
+        "TRANSFERD_RESULT": Self.result(hook),
       ], timeout: hooks.timeout)
     let seconds = begin.duration(to: .now).seconds
     if end != .exited(0) {

@@ -29,11 +29,11 @@ struct DestinationCheck {
     }
     guard !isUnnamed else { return }
     var status = stat()
-    guard lstat(spec.destination, &status) == 0 else { return }
+    guard lstat(spec.destination, &status) == 0, !spec.mayHaveOtherName else { return }
     if status.st_mode & S_IFMT == S_IFDIR {
       throw Problem(.destinationExists, "cannot write to \(spec.destination): it is a directory")
     }
-    if !spec.options.download.replace {
+    if spec.refusesExisting {
       throw Problem(.destinationExists, "cannot write to \(spec.destination): it exists; use --replace to replace it")
     }
   }
@@ -66,5 +66,18 @@ struct DestinationCheck {
     }
     guard path != "/" else { return }
     try checkDirectory(path.parentPath, creating: true)
+  }
+}
+
+extension JobSpec {
+  /// Whether the file gets another name if the destination exists.
+  fileprivate var mayHaveOtherName: Bool { options.download.ifExists == .rename }
+
+  /// Whether the job is refused if the destination exists. With `ifChanged` the attempt decides.
+  fileprivate var refusesExisting: Bool {
+    switch options.download.ifExists {
+    case .fail?, nil: !options.download.replace && !options.download.ifChanged
+    case .skip?, .verify?, .rename?, .replace?: false
+    }
   }
 }

@@ -28,6 +28,7 @@ struct JobValidation {
       case .upload: try uploadSpec(job)
       }
     try complete(&spec, from: job)
+    try checkFreshness(of: spec, job)
     try checkPrivileges(spec)
     return spec
   }
@@ -52,11 +53,24 @@ struct JobValidation {
       options.download.checksum = try options.download.checksum.map { text throws(WireError) in
         try Checksum(parsing: text).description
       }
+      try options.download.completeExisting()
     } catch {
       throw Problem(.invalid, error.description)
     }
     try checkNetwork(options.network)
     return options
+  }
+
+  /// Whether the file has changed is found out by its path, which must be known, and at each run, for which a key stands in
+  /// the way.
+  private func checkFreshness(of spec: JobSpec, _ job: NewJob) throws(Problem) {
+    do {
+      try job.checkFreshness()
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+    guard spec.kind == .download, spec.options.download.ifChanged, spec.destination.hasTrailingSlash else { return }
+    throw Problem(.invalid, "ifChanged needs a file name, and the URL has none; give destination, or -o")
   }
 
   /// The rules for every job.

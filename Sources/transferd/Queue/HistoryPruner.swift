@@ -4,7 +4,7 @@ import Store
 import Synchronization
 import Threads
 
-/// Deletes the history of ended jobs that is older than the configured age. It runs at the start of the daemon, and then at
+/// Deletes records of files that are gone, and the history of ended jobs that is older than the configured age. It runs at the start of the daemon, and then at
 /// the first event after a day. It needs no timer: without events there is nothing new to delete.
 final class HistoryPruner: Sendable {
   private let store: Store
@@ -50,6 +50,7 @@ final class HistoryPruner: Sendable {
 
   /// Deletes all history that is too old, step by step.
   func prune(now: Date) async {
+    await FileRecordPruner(store: store, logger: logger).prune(now: now)
     let days = days.withLock { $0 }
     guard days > 0 else { return }
     let limit = now.addingTimeInterval(-Double(days) * 86400)

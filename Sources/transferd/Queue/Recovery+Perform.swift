@@ -66,12 +66,21 @@ extension Recovery {
   /// Determines the recovery from the files on disk.
   private static func recovery(of record: JobRecord, _ paths: PathPolicy) -> Recovery {
     guard record.job.kind == .download else { return Recovery(crashes: record.crashes) }
-    let path = record.spec.destination
+    let path = landedPath(of: record, paths) ?? record.spec.destination
     let rules = paths.rules(for: record.spec.owner, .write)
     return Recovery(
       finishing: record.finishing,
       atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record), rules),
       atDestination: path.hasTrailingSlash ? nil : identity(path, rules), crashes: record.crashes)
+  }
+
+  /// Where a file is that was to be renamed to the first free name; `nil` for other jobs, and if it has none of the names.
+  private static func landedPath(of record: JobRecord, _ paths: PathPolicy) -> String? {
+    guard ExistingFileRule(record.spec.options.download) == .rename, let finishing = record.finishing,
+      !record.spec.destination.hasTrailingSlash
+    else { return nil }
+    return PartialFiles.path(
+      of: finishing, named: record.spec.destination, rules: paths.rules(for: record.spec.owner, .write))
   }
 
   /// The settlement of an attempt that was interrupted by the end of the daemon.
@@ -136,6 +145,7 @@ extension Recovery {
   /// Completes a renamed download. If the disk fails, the job is postponed instead, so that the daemon can start.
   private static func complete(_ settlement: inout Settlement, _ record: JobRecord, _ paths: PathPolicy) {
     let part = JobRunner.partialName(of: record)
+    let path = landedPath(of: record, paths) ?? record.spec.destination
     let rules = paths.rules(for: record.spec.owner, .write)
     JobRunner.removeDownload(of: record, paths)
     do throws(TransferError) {
@@ -144,13 +154,15 @@ extension Recovery {
       settlement.reason = "found complete after an unexpected end"
       settlement.attempt.outcome = .completed
       settlement.resumeData = .clear
+      settlement.fileRecord = record.finishingRecord
+      if path != record.spec.destination { settlement.destination = path }
     } catch {
       settlement.event = .postpone
       settlement.retryDelay = .seconds(1)
       settlement.failure = JobFailure(error)
       settlement.reason = settlement.failure?.message
       let data = PartialFiles.resumeData(
-        ofNamedFile: record.spec.destination, partialName: part, url: record.spec.url, rules: rules)
+        ofNamedFile: path, partialName: part, url: record.spec.url, rules: rules)
       if let data { settlement.resumeData = .set(data.encoded()) }
     }
   }

@@ -19,7 +19,9 @@ extension FuzzCase {
     if let storedTotal, storedTotal < onDisk { return }
     let stored = Validators(etag: input.optionalLine(), lastModified: input.optionalLine())
     guard let head = input.head() else { return }
-    let question = RangeQuestion(start: onDisk > 0 ? start : 0, bytesOnDisk: onDisk, condition: stored.strongETag)
+    var question = RangeQuestion(start: onDisk > 0 ? start : 0, bytesOnDisk: onDisk, condition: stored.strongETag)
+    // Nothing was resumed: the request may be conditional.
+    if onDisk == 0, stored.canAskForChange { question.unless = stored }
     let decision = ResumeDecision(
       head: head, question: question, stored: onDisk > 0 ? stored : nil, storedTotal: storedTotal, retryAfter: nil)
     switch decision {
@@ -39,6 +41,9 @@ extension FuzzCase {
       try require(head.status == 416 && question.isRanged, "a \(head.status) completes the file")
       try require(
         storedTotal == nil || storedTotal == onDisk, "\(onDisk) of \(storedTotal ?? 0) bytes are taken for all")
+    case .unchanged:
+      try require(
+        head.status == 304 && question.unless != nil && onDisk == 0, "a \(head.status) says that nothing changed")
     case .startOver(let total):
       try require((200...299).contains(head.status) && head.status != 206, "a \(head.status) starts the file over")
       if let total { try require(total >= 0, "a length of \(total)") }
@@ -71,7 +76,8 @@ extension FuzzCase {
       try require(question.isRanged && overlap == onDisk - question.start, "an overlap of \(overlap)")
       if let total { try require(total >= onDisk, "\(onDisk) bytes of \(total)") }
     case .startOver(let total): if let total { try require(total == facts.size, "a length of \(total)") }
-    case .alreadyComplete: throw BrokenProperty(description: "size and time alone complete the file")
+    case .alreadyComplete, .unchanged:
+      throw BrokenProperty(description: "size and time alone complete the file")
     case .nextStrategy, .fail: break
     }
   }

@@ -62,6 +62,7 @@ extension Daemon {
     public let key: String?
     public let checksum: String?
     public let error: Failure?
+    public let result: String?
     public let createdAt: String
     public let startedAt: String?
     public let finishedAt: String?

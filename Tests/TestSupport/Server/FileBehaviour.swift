@@ -96,7 +96,12 @@ public struct ServedFile: Sendable {
     answer.headers["ETag"] = etag
     answer.headers["Last-Modified"] = lastModified.map(httpDate)
     if let wanted = request.headers["If-Match"], wanted != "*", wanted != etag { return answer.with(412) }
-    if let known = request.headers["If-None-Match"], known == etag { return answer.with(304) }
+    if let known = request.headers["If-None-Match"] {
+      // Compares weakly (RFC 9110 §13.1.2).
+      if let etag, known.trimmingPrefix("W/") == etag.trimmingPrefix("W/") { return answer.with(304) }
+    } else if let since = request.headers["If-Modified-Since"], since == lastModified.map(httpDate) {
+      return answer.with(304)
+    }
     answer.headers["Content-Type"] = contentType
     answer.range = 0..<payload.size
     guard request.method == "GET", honoursRange, isIfRangeTrue(request),

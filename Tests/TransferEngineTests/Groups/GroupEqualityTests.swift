@@ -84,6 +84,22 @@ import Testing
       $0.options = .createIntermediateDirectories
     },
     Case("replacing nothing", file) { $0.options = .removePreviousFile },
+    Case("skipping", file) { Self.existing(&$0, .skip) },
+    Case("verified", file.digest(.reprDigest)) { Self.existing(&$0, .verify) },
+    Case("verified, and different", file.digest(.reprDigest)) {
+      Self.existing(&$0, .verify, Payload(size: 30_000, seed: 2))
+    },
+    Case("not to be verified", file) { Self.existing(&$0, .verify) },
+    Case("renamed", file) { Self.existing(&$0, .rename) },
+    Case("unchanged", file) { Self.known(&$0, Validators(etag: "\"\(payload.name)\"")) },
+    Case("unchanged, by its date", file.withoutETag()) {
+      let time = Date(timeIntervalSince1970: 1_700_000_000)
+      Self.known(&$0, Validators(lastModified: httpDate(time), date: httpDate(time.addingTimeInterval(1))))
+    },
+    Case("changed", file) { Self.known(&$0, Validators(etag: "\"other\"")) },
+    Case("changed, and 503", file.failing(503)) { Self.known(&$0, Validators(etag: "\"other\"")) },
+    Case("unknown", file) { Self.existing(&$0, .fail, known: []) },
+    Case("unknown, replacing", file) { Self.existing(&$0, .replace, known: []) },
     Case("refused by the rules", file) {
       $0.rules = PathRules(directories: [.init($0.destination.directory, reason: "it is closed")])
     },
@@ -96,6 +112,22 @@ import Testing
     Case("limited in speed", file) { $0.request.limitRate = 10_000_000 },
     Case("another user's credentials", file) { $0.request.credentials = Credentials(username: "a", password: "b") },
   ]
+
+  /// Puts a file at the destination.
+  private static func existing(
+    _ download: inout GroupDownload, _ rule: ExistingFileRule, _ content: Payload = payload, known: [FileRecord]? = nil
+  ) {
+    try? content.write(to: download.destination.directory + "/" + download.destination.name)
+    download.destination.existing = rule
+    download.destination.knownVersions = known
+  }
+
+  /// Puts a file at the destination that was fetched with these validators.
+  private static func known(_ download: inout GroupDownload, _ validators: Validators) {
+    existing(&download, .fail)
+    let stamp = FileStamp(path: download.destination.directory + "/" + download.destination.name)
+    download.destination.knownVersions = stamp.map { [FileRecord(validators: validators, stamp: $0)] }
+  }
 
   @Test("a group of one gives the response of a single download", arguments: all)
   func equal(_ test: Case) async throws {
@@ -154,6 +186,7 @@ import Testing
         "resume: \(text(data?.partialFile.name)) \(text(data?.partialFile.finalName)) \(text(data?.checkpointBytes))",
         "resume: \(text(data?.isAtRest)) \(text(data?.isVerified)) \(text(data?.options)) \(text(data?.refusals))",
         "names: \(try fixture.names())",
+        "outcome: \(response.outcome), known: \(text(response.record?.validators.etag))",
         "asked: \(server.requests.map { "\($0.method) \($0.path) \($0.headers["Range"] ?? "")" })",
       ]
     }

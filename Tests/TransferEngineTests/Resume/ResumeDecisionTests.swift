@@ -13,7 +13,7 @@ import Testing
   enum Outcome: Equatable {
     case append(overlap: Int64, total: Int64?)
     case startOver(total: Int64?)
-    case alreadyComplete, nextStrategy
+    case alreadyComplete, nextStrategy, unchanged
     case fail(transient: Bool)
   }
 
@@ -186,6 +186,7 @@ import Testing
       case .append(let overlap, let total): .append(overlap: overlap, total: total)
       case .startOver(let total): .startOver(total: total)
       case .alreadyComplete: .alreadyComplete
+      case .unchanged: .unchanged
       case .nextStrategy: .nextStrategy
       case .fail(let error): .fail(transient: error.isTransient)
       }

@@ -1,0 +1,55 @@
+/// Options about a destination that exists.
+extension JobOptions {
+  /// Options that say the same thing in two ways: a line that gives one of them overrides both.
+  static let aboutExistingFiles: Set<String> = ["replace", "ifExists"]
+
+  /// Fields of a request that `ifChanged` sends.
+  private static let conditions = ["If-None-Match", "If-Modified-Since"]
+
+  /// - Parameter scheme: `nil`: unknown.
+  /// - Throws: `WireError` for options that contradict each other.
+  func checkFreshness(scheme: String?) throws(WireError) {
+    let existing = try download.existing()
+    guard download.ifChanged else { return }
+    switch existing {
+    case .fail, .replace: break
+    case .skip, .verify, .rename:
+      throw WireError(
+        "ifChanged and ifExists \(existing.rawValue) contradict each other; ifChanged goes with fail and replace")
+    }
+    if download.nameFromResponse { throw WireError("ifChanged needs a name that is known before the response") }
+    if scheme == "scp" { throw WireError("scp cannot tell whether a file has changed: it reports no time; use sftp") }
+    for field in Self.conditions { try checkIsOnlyOption(sentAs: field) }
+  }
+}
+
+extension JobOptions.Download {
+  /// What happens if the destination exists, from the two options that say it.
+  /// - Throws: `WireError` if they contradict each other.
+  public func existing() throws(WireError) -> IfExists {
+    guard replace else { return ifExists ?? .fail }
+    guard ifExists ?? .replace == .replace else {
+      throw WireError("replace and ifExists \(ifExists?.rawValue ?? "") contradict each other; give one of them")
+    }
+    return .replace
+  }
+
+  /// The same rule by both options, so that each of them can be read alone.
+  /// - Throws: `WireError` if they contradict each other.
+  public mutating func completeExisting() throws(WireError) {
+    let existing = try existing()
+    replace = existing == .replace
+    ifExists = existing == .fail ? nil : existing
+  }
+}
+
+extension NewJob {
+  /// Checks options that the key excludes: a job that is asked for again is another run of `ifChanged`, and a key returns the
+  /// first one.
+  /// - Throws: `WireError`.
+  public func checkFreshness() throws(WireError) {
+    guard options.download.ifChanged, key != nil else { return }
+    throw WireError(
+      "ifChanged and key contradict each other: the key returns the earlier job, which does not look for changes again")
+  }
+}
