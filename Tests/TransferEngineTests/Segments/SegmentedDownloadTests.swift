@@ -397,7 +397,8 @@ import Testing
     let server = try LoopbackServer(.file(payload).dripping(bytesPerSecond: 16 << 20))
     let fixture = try DownloadFixture()
     let request = try fixture.download(.of(server), segmentation: Segmentation(.fixed(4)))
-    let (isOnce, isSuspended) = (Mutex(true), Gate())
+    let isOnce = Mutex(true)
+    let isSuspended = Gate()
     request.downloadProgress { [weak request] progress in
       guard progress.completed > 8 << 20, isOnce.withLock({ isFirst in defer { isFirst = false }; return isFirst })
       else { return }
