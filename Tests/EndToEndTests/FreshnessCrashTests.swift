@@ -90,6 +90,27 @@ import Testing
     #expect(shown.contains(daemon.downloaded("a.2.txt")) && shown.contains("transferred"))
   }
 
+  @Test("the time that a record has is synced before the rename: fdatasync(2) may leave it out")
+  func syncedTime() async throws {
+    let payload = Payload(size: 3 << 20, seed: 2)
+    let (reached, proceed) = (Gate(), Gate())
+    let server = try LoopbackServer(
+      FileBehaviour.file(payload).holding(after: payload.size - 1000, reached: reached, until: proceed))
+    let daemon = try await Daemon()
+    let id = try await daemon.add(server.url("/a"), "--if-changed", "--remote-time")
+    try await reached.wait()
+    try await eventually("the part file") { try !daemon.partNames.isEmpty }
+    let part = daemon.downloaded(try #require(try daemon.partNames.first))
+    let trap = try await Interception(daemon, calls: "fsync", paths: [part], doing: "signal=KILL")
+    proceed.open()
+    try await trap.waitForHit(daemon)
+    try await daemon.start()
+    #expect(try await daemon.finished(id).result == "transferred")
+    #expect(try sha256(ofFile: daemon.downloaded("a")) == payload.sha256)
+    let again = try await daemon.ctl("add", server.url("/a"), "--if-changed", "--wait")
+    #expect(again.stderr.contains("1 unchanged"), "\(again.stderr)")
+  }
+
   @Test("a version that was begun and then lost to a kill leaves the old file and its record")
   func lostVersion() async throws {
     let (old, new) = (Payload(size: 5_000), Payload(size: 6_000, seed: 2))

@@ -50,6 +50,7 @@ extension PartialFile {
   /// What will be known of the file when it has its name. The time is set now, so that it is synced together with the bytes.
   func record(_ attributes: FileAttributes, _ validators: Validators) -> FileRecord? {
     if attributes.usesRemoteTime, let modified = validators.modified { setModified(modified) }
+    syncTime()
     return stamp.map { FileRecord(validators: validators, stamp: $0) }
   }
 }

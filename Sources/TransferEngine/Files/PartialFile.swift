@@ -15,6 +15,8 @@ final class PartialFile: Sendable {
   private let descriptor: Int32
   /// A sync failed: its data counts as lost.
   private let hasLostData = Atomic(false)
+  /// The modification time is synced with the bytes.
+  private let syncsTime = Atomic(false)
 
   private init(directory: Directory, name: String, identity: FileIdentity, descriptor: Int32) {
     self.directory = directory
@@ -142,8 +144,12 @@ final class PartialFile: Sendable {
   /// too.
   func synchronize() throws(TransferError) {
     try checkData()
-    if fdatasync(descriptor) != 0 { throw loseData(errno) }
+    let code = syncsTime.load(ordering: .acquiring) ? fsync(descriptor) : fdatasync(descriptor)
+    if code != 0 { throw loseData(errno) }
   }
+
+  /// From now on a sync includes the modification time, which fdatasync(2) may leave out.
+  func syncTime() { syncsTime.store(true, ordering: .releasing) }
 
   /// - Throws: if an earlier sync failed.
   func checkData() throws(TransferError) {

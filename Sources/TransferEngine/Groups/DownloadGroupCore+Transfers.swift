@@ -54,8 +54,8 @@ extension DownloadGroupCore: TurnObserver {
     let files = arrived.filter { !$0.isUnchanged }
     transfers.addUnnamed(files.count)
     land(files)
-    if files.count < arrived.count { deliver(arrived.filter(\.isUnchanged).compactMap { $0.unchangedOutcome() }) }
     if journal != nil { reportArrival(arrived.map(\.download.tag)) }
+    if files.count < arrived.count { deliver(arrived.filter(\.isUnchanged).compactMap { $0.unchangedOutcome() }) }
     beginTransfers(loop)
   }
 
