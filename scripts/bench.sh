@@ -6,6 +6,7 @@
 #   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone, a minimal C loop ("bare") and, for
 #                      small files, a C program that keeps the daemon's promises ("durable")
 #   tls                the same over HTTPS with HTTP/2
+#   segments           one file with several connections, against curl and aria2; a kill (scripts/bench-segments.sh)
 #   idle               an idle daemon
 #   queue              a million adds against a loop on SQLite; verbs and lists of 100,000 jobs; one call of transferctl
 #   engine, memory     the library against libcurl in C (scripts/bench-engine.sh)
@@ -17,6 +18,7 @@
 #   ROUNDS=5           number of rounds; each tool runs once in each round, and medians are shown
 #   LARGE_MIB=2048     size of the large file
 #   FILES=10000        number of small files of 4 KiB
+#   SEGMENTS_MIB=320   size of the file of the section segments
 #   ADDS=1000000       number of URLs that the section queue adds
 #   LIMIT=300          time limit of one run of a tool, in seconds
 #
@@ -33,11 +35,13 @@ cd "$(dirname "$0")/.."
 . scripts/bench-uploads.sh
 # shellcheck source=scripts/bench-queue.sh
 . scripts/bench-queue.sh
+# shellcheck source=scripts/bench-segments.sh
+. scripts/bench-segments.sh
 repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small tls idle queue engine memory upload uploads webdav s3 tus)
+all=(large small tls segments idle queue engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} " == *" $part "* ]] || {
@@ -137,6 +141,7 @@ serve_with_nginx "$work/nginx" "$www" \
   "listen 127.0.0.1:$tls_port ssl http2; ssl_certificate $work/tls.pem; ssl_certificate_key $work/tls.key;
    http2_max_requests 1000000;
    location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
+   location /limited/ { alias $www/; limit_rate 20000000; access_log $work/segments.log; }
    location /sparse/ { alias $sparse/; }"
 base=http://127.0.0.1:$nginx_port
 # The authority to trust; empty in all sections but tls.
@@ -375,6 +380,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in tls queue engine memory upload uploads webdav s3 tus; do
+for part in tls segments queue engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done

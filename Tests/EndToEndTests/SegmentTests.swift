@@ -15,7 +15,9 @@ import Testing
   private func wait(for bytes: Int64, of id: String, _ daemon: Daemon) async throws {
     let deadline = ContinuousClock.now + .seconds(120)
     while try await (daemon.curl("/v1/jobs/\(id)").json["bytesDone"] as? Int64 ?? 0) < bytes {
-      guard .now < deadline else { throw TestSupportError.timedOut("\(bytes) bytes of job \(id)", after: .seconds(120)) }
+      guard .now < deadline else {
+        throw TestSupportError.timedOut("\(bytes) bytes of job \(id)", after: .seconds(120))
+      }
       try await Task.sleep(for: .milliseconds(20))
     }
   }

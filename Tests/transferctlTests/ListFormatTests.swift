@@ -75,7 +75,7 @@ import WireValues
     #expect(
       jobs[0] == #"{"checksum":"sha-1=\#(ChecksumListTests.sha1)","connectTimeout":60,"destination":"/d/sub/a b.txt","#
         + #""headers":{"X-A":"1","X-B":"2"},"insecure":true,"kind":"download","limitRate":10240,"maxAttempts":1000000,"#
-        + #""referer":"http://r/","replace":true,"source":"http://h/1","userAgent":"me"}"#)
+        + #""referer":"http://r/","replace":true,"segments":1,"source":"http://h/1","userAgent":"me"}"#)
     #expect(jobs[1] == #"{"destination":"/d/{name}.x","kind":"download","source":"http://h/2"}"#)
     #expect(jobs[2] == #"{"directory":"/d","kind":"download","source":"http://h/3"}"#)
   }

@@ -107,6 +107,7 @@ extension DownloadPipeline {
     context.pieces = nil
     if let board = receiver.board, board.isSegmented {
       (context.pieces, context.onDisk) = (board.completed, board.completed.count)
+      if context.resumeData?.validators.conditions.isEmpty ?? true { context.isJoinedWithoutValidator = true }
       context.received = context.received.saturatingSum(board.received)
     }
     context.total = receiver.total

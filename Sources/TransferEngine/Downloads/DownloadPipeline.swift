@@ -27,6 +27,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var onDisk: Int64 = 0
     /// Which they are, if they are not simply the file's first ones.
     var pieces: ByteRanges?
+    /// Several connections brought them, and no strong validator proves that they are of one version.
+    var isJoinedWithoutValidator = false
     var total: Int64?
     var part: PartialFile?
     /// Bytes of the last checkpoint, while the bytes after it are unverified because their attempt was cut off.
@@ -162,6 +164,12 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     } catch .file(.destinationExists) where plan.rule == .skip {
       // Another program took the name since the destination was examined.
       context.path = keep(KeptFile(name: context.target?.name ?? plan.destination.name, outcome: .skipped), &context)
+    } catch .verification(.digest) where context.isJoinedWithoutValidator {
+      // Nothing but the digest could tell whether the parts belong together.
+      session.notify(core.id, .refuseToResume(reason: "the parts have another digest: one connection fetches the file"))
+      context.isJoinedWithoutValidator = false
+      plan.segmentation = Segmentation(.one)
+      context.path = try await file(&context)
     }
   }
 

@@ -4,7 +4,7 @@ import HTTPTypes
 @testable import TransferEngine
 
 extension FuzzCase {
-  static let resume = [resumeDecision, remoteFacts]
+  static let resume = [resumeDecision, segmentDecision, remoteFacts]
 
   /// Line 1: the first requested byte, the bytes on disk, the originally announced length (`-`: none). Line 2: the stored
   /// ETag. Line 3: the stored date. The rest is the response's head.
@@ -49,6 +49,28 @@ extension FuzzCase {
       if let total { try require(total >= 0, "a length of \(total)") }
     case .nextStrategy: try require(question.isRanged, "another strategy without a range")
     case .fail(let error): try require(!"\(error)".isEmpty, "a failure without words")
+    }
+  }
+
+  /// Line 1: the first requested byte and the file's length. Line 2: the stored ETag. The rest is the response's head.
+  private static let segmentDecision = FuzzCase("segment-decision") { bytes in
+    var input = Input(bytes)
+    let numbers = input.numbers()
+    guard numbers.count >= 2, let start = numbers[0], let total = numbers[1], 0 <= start, start < total,
+      total <= SegmentPlan.maximumTotal
+    else { return }
+    let stored = Validators(etag: input.optionalLine())
+    guard let head = input.head() else { return }
+    switch SegmentDecision(head: head, start: start, total: total, validators: stored, retryAfter: nil) {
+    case .take(let end):
+      try require(head.status == 206 && head.contentCoding == nil, "a \(head.status) brings a segment")
+      try require(start < end && end <= total, "a segment that ends at \(end)")
+      guard let field = head.headers[.contentRange], case .part(start, let last, let theirs)? = ContentRange(field)
+      else { throw BrokenProperty(description: "a segment without its Content-Range") }
+      try require(last == end - 1 && theirs ?? total == total, "another part than the Content-Range says")
+      if let ours = stored.etag, let theirs = head.headers[.eTag] { try require(ours == theirs, "another version") }
+    case .refuse(let reason): try require(!reason.isEmpty, "a refusal without words")
+    case .wait(let status, _): try require(status >= 400, "a wait after a \(status)")
     }
   }
 

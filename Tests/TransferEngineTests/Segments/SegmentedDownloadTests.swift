@@ -309,6 +309,25 @@ import Testing
     try second.expectOnly(payload)
   }
 
+  @Test("parts of two versions that only the digest can tell apart are fetched again by one connection")
+  func mixedVersions() async throws {
+    let payload = Payload(size: 8 << 20)
+    let other = Payload(size: 8 << 20, seed: 99)
+    let (server, _) = try server(
+      FileBehaviour.file(payload).serving { file, request in
+        file.etag = nil
+        file.lastModified = nil
+        if request.range != nil { file.payload = other }
+      }, releasing: 1)
+    let fixture = try DownloadFixture()
+    let digest = ExpectedDigest(algorithm: .sha256, hex: payload.sha256)
+    let response = await (try fixture.download(.of(server), expecting: [digest], segmentation: Segmentation(.fixed(2))))
+      .resume().response()
+    #expect(response.error == nil)
+    try fixture.expectOnly(payload)
+    #expect(server.requests.filter { $0.range == nil }.count == 2)
+  }
+
   @Test("a small file, and one from a server that says it has no ranges, need one request")
   func alone() async throws {
     let small = try LoopbackServer(.file(size: 900_000))
@@ -400,7 +419,10 @@ import Testing
     let isOnce = Mutex(true)
     let isSuspended = Gate()
     request.downloadProgress { [weak request] progress in
-      guard progress.completed > 8 << 20, isOnce.withLock({ isFirst in defer { isFirst = false }; return isFirst })
+      guard progress.completed > 8 << 20,
+        isOnce.withLock({ isFirst in
+          defer { isFirst = false }; return isFirst
+        })
       else { return }
       request?.suspend()
       isSuspended.open()
