@@ -5,6 +5,7 @@
 #
 #   large, small       downloads through daemon and CLI, against curl, aria2, wget2, rclone, a minimal C loop ("bare") and, for
 #                      small files, a C program that keeps the daemon's promises ("durable")
+#   unchanged          a list of small files that have not changed, with --if-changed, against curl -Z -z
 #   tls                the same over HTTPS with HTTP/2
 #   segments           one file with several connections, against curl and aria2; a kill (scripts/bench-segments.sh)
 #   idle               an idle daemon
@@ -37,11 +38,13 @@ cd "$(dirname "$0")/.."
 . scripts/bench-queue.sh
 # shellcheck source=scripts/bench-segments.sh
 . scripts/bench-segments.sh
+# shellcheck source=scripts/bench-unchanged.sh
+. scripts/bench-unchanged.sh
 repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small tls segments idle queue engine memory upload uploads webdav s3 tus)
+all=(large small unchanged tls segments idle queue engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} " == *" $part "* ]] || {
@@ -125,7 +128,7 @@ if wants large || wants tls || wants engine || wants upload || wants s3 || wants
   head -c 64M /dev/urandom >"$work/seed"
   for ((i = 0; i < large_mib / 64; i++)); do cat "$work/seed"; done >"$www/large.bin"
 fi
-if wants small || wants tls || wants idle || wants engine || wants uploads || wants webdav; then
+if wants small || wants unchanged || wants tls || wants idle || wants engine || wants uploads || wants webdav; then
   head -c $((files * 4096)) /dev/urandom | (cd "$www/small" && split -b 4096 -d -a 6 - f)
 fi
 # The section tls uses a second port of the same server; its certificate is its own authority.
@@ -380,6 +383,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in tls segments queue engine memory upload uploads webdav s3 tus; do
+for part in unchanged tls segments queue engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done
