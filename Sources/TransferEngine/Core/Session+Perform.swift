@@ -72,6 +72,7 @@ extension Session {
       certificateAuthorityFile: configuration.certificateAuthorityFile,
       remote: request.url.isHTTP ? nil : RemoteOptions(request, configuration))
     wire.source = request.url
+    wire.bandwidthBuckets = request.bandwidthBuckets
     wire.decodingLimit = configuration.decodingLimit
     wire.addresses = addressRule(of: request)
     // "" accepts every coding that the engine can decode. libcurl's own decoders do not check that a body is complete.

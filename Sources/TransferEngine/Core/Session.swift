@@ -12,6 +12,8 @@ public final class Session: Sendable {
   public let serverTrustManager: ServerTrustManager?
   let redirectHandler: any RedirectHandler
   let eventMonitors: [any EventMonitor]
+  /// Limits of speed, for the session and for parts of its requests.
+  public let bandwidth = BandwidthLimits()
   let loop: TransferLoop
   let hostsReported = Mutex<Set<String>>([])
   let remoteLoops: RemoteLoops
@@ -38,8 +40,8 @@ public final class Session: Sendable {
     self.serverTrustManager = serverTrustManager
     self.redirectHandler = redirectHandler
     self.eventMonitors = eventMonitors
-    loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections)
-    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections)
+    loop = TransferLoop(maximumConnections: configuration.maximumIdleConnections, bandwidth)
+    remoteLoops = RemoteLoops(maximumConnections: configuration.maximumIdleConnections, bandwidth)
   }
 
   func nextRequestID() -> RequestID {

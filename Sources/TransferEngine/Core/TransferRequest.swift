@@ -18,8 +18,11 @@ public struct TransferRequest: Sendable {
   public var connectTimeout: Duration
   /// An attempt without progress for this long has stalled; `nil` means no limit.
   public var stallTimeout: Duration?
-  /// Bytes per second; `nil` means no limit.
+  /// Bytes per second, for each transfer of the request alone: for the body of an upload, otherwise for that of the response.
+  /// `nil` means no limit. `Session.bandwidth` has limits that can be changed while the transfer runs.
   public var limitRate: Int64?
+  /// The buckets of `Session.bandwidth` whose limits its transfers obey. A name without a limit costs nothing.
+  public var bandwidthBuckets: [String] = []
   /// A redirect led to another origin: the session's own fields may not be meant for it.
   var hasLeftOrigin = false
   /// The URL came from a server, by a redirect or otherwise.

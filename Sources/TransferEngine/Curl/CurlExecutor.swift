@@ -17,8 +17,9 @@ final class CurlExecutor: SerialExecutor {
 
   /// What the thread runs between jobs.
   struct Turn: Sendable {
-    /// Moves every transfer as far as possible without waiting.
-    let perform: @Sendable () -> Void
+    /// Moves every transfer as far as possible without waiting. Returns the milliseconds until it has to be called again,
+    /// whatever happens before.
+    let perform: @Sendable () -> Int32
     /// Ends every transfer; called once, at the end.
     let finish: @Sendable () -> Void
   }
@@ -95,16 +96,17 @@ final class CurlExecutor: SerialExecutor {
         return (jobs, inbox.isStopping)
       }
       if isStopping, jobs.isEmpty { break }
+      var pause = Int32(3_600_000)
       ExitGate.pass {
         for job in jobs { job.runSynchronously(on: executor) }
-        turn.perform()
+        pause = turn.perform()
       }
       let canSleep = inbox.withLock { inbox in
         inbox.isAsleep = inbox.jobs.isEmpty && !inbox.isStopping
         return inbox.isAsleep
       }
       // Without transfers this waits until it is woken: an idle loop uses no CPU.
-      if canSleep { curl_multi_poll(multiPointer, nil, 0, 3_600_000, nil) }
+      if canSleep { curl_multi_poll(multiPointer, nil, 0, pause, nil) }
     }
     ExitGate.pass {
       turn.finish()

@@ -14,6 +14,9 @@ extension Transfer {
     case nil: break
     }
     if let address = request.hostAddress { handle.set(CURLOPT_CONNECT_TO, list: [address.connectTo]) }
-    if request.maximumHTTPVersion == .http1_1 { handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1) }
+    // libcurl below 8.2 may not continue a paused stream of HTTP/2 while others use its connection.
+    if request.maximumHTTPVersion == .http1_1 || bandwidth != nil {
+      handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
+    }
   }
 }

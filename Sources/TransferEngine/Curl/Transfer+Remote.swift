@@ -17,7 +17,6 @@ extension Transfer {
     handle.set(CURLOPT_NOPROGRESS, false)
     handle.set(CURLOPT_XFERINFODATA, context)
     handle.setProgress(CurlCallbacks.progress)
-    if let rate = request.limitRate { handle.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate) }
     if options.isIsolated {
       handle.set(CURLOPT_FRESH_CONNECT, true)
       handle.set(CURLOPT_FORBID_REUSE, true)
@@ -201,6 +200,8 @@ extension Transfer {
   func progress(received: Int64, sent: Int64) -> Int32 {
     guard let remote else { return 0 }
     if id.isCancelled { return 1 }
+    // While it waits for bandwidth, the server is not to blame.
+    if bandwidth?.isWaiting == true { remote.lastMove = .now }
     let moved = received.saturatingSum(sent)
     if moved != remote.moved {
       remote.moved = moved

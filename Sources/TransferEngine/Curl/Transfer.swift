@@ -31,6 +31,8 @@ final class Transfer {
   private var bodyPosition: Int64 = 0
   /// The request is suspended: no bytes are taken or sent.
   var isHeld = false
+  /// The transfer's part of the session's bandwidth; `nil` if no limit applies to it.
+  var bandwidth: TransferBandwidth?
   /// The state of a transfer by a protocol other than HTTP.
   var remote: RemoteTransferState?
   /// The TLS session; known while the transfer has its connection.
@@ -67,15 +69,12 @@ final class Transfer {
     handle.set(CURLOPT_PROTOCOLS_STR, request.remote?.scheme ?? "http,https")
     handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
     try configureProxy()
-    handle.set(CURLOPT_BUFFERSIZE, min(request.bufferSize, receiver.bufferSize))
+    handle.set(CURLOPT_BUFFERSIZE, min(bandwidth?.bufferSize ?? Self.bufferSize, receiver.bufferSize))
     handle.set(CURLOPT_TCP_KEEPALIVE, true)
     handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, request.connectTimeout.wholeMilliseconds))  // 0 would mean 300 s
     if let stall = request.stallTimeout {
-      handle.set(CURLOPT_LOW_SPEED_LIMIT, request.stallSpeed)
+      handle.set(CURLOPT_LOW_SPEED_LIMIT, stallSpeed)
       handle.set(CURLOPT_LOW_SPEED_TIME, max(1, stall.wholeSecondsRoundedUp))
-    }
-    if let rate = request.limitRate {
-      handle.set(request.upload == nil ? CURLOPT_MAX_RECV_SPEED_LARGE : CURLOPT_MAX_SEND_SPEED_LARGE, offset: rate)
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
@@ -101,9 +100,7 @@ final class Transfer {
       // HTTP/2 uploads loop in libcurl below 8.1.1.
       handle.set(CURLOPT_HTTP_VERSION, TRANSFER_HTTP_VERSION_1_1)
       // Fewer reads and writes for large bodies; the default of 64 KiB is enough for small ones.
-      if request.limitRate != nil || (reader?.size ?? 0) > 1 << 16 {
-        handle.set(CURLOPT_UPLOAD_BUFFERSIZE, request.bufferSize)
-      }
+      if (reader?.size ?? 0) > 1 << 16 { handle.set(CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferSize) }
       handle.set(CURLOPT_INFILESIZE_LARGE, offset: reader?.size ?? -1)
       receiver.didSend(TransferProgress(completed: 0, total: reader?.size))
       handle.set(CURLOPT_READDATA, context)
@@ -115,7 +112,7 @@ final class Transfer {
     } else if request.method == .get {
       handle.set(CURLOPT_HTTPGET, true)
       // Wait for a connection that may carry several transfers (HTTP/2) instead of making another.
-      if request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
+      if bandwidth == nil, request.url.hasPrefix("https://") { handle.set(CURLOPT_PIPEWAIT, true) }
     } else if request.method == .post {
       // A POST without a body sends `Content-Length: 0`.
       handle.set(CURLOPT_POST, true)
@@ -220,7 +217,7 @@ final class Transfer {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-    if isHeld { return Int(TRANSFER_WRITEFUNC_PAUSE) }
+    if isHeld || bandwidth?.mayReceive(self) == false { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl treats every line that begins with CR as the end of the head, whatever else the line contains. Then no
     // verdict about the body exists.
     guard remote != nil || parser.isDone else {
@@ -236,11 +233,14 @@ final class Transfer {
         isStopped = true
         return -1
       }
+      bandwidth?.didReceive(bytes.count)
       return bytes.count
     }
     do throws(TransferError) {
       switch try takeBody(bytes) {
-      case .taken: return bytes.count
+      case .taken:
+        bandwidth?.didReceive(bytes.count)
+        return bytes.count
       case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
         isStopped = true
@@ -254,11 +254,17 @@ final class Transfer {
 
   func read(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
     if isHeld { return Int(TRANSFER_READFUNC_PAUSE) }
+    var buffer = buffer
+    if let bandwidth {
+      guard let room = bandwidth.room(self, in: buffer) else { return Int(TRANSFER_READFUNC_PAUSE) }
+      buffer = room
+    }
     do throws(TransferError) {
       if let pipe { return try read(pipe, into: buffer) }
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
       guard count <= buffer.count else { return count }  // a pause
+      bandwidth?.didSend(count)
       bodyPosition = bodyPosition.saturatingSum(Int64(count))
       receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
       return count
@@ -270,6 +276,7 @@ final class Transfer {
 
   private func read(_ pipe: BodyPipe, into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int {
     guard let count = try pipe.read(into: buffer) else { return Int(TRANSFER_READFUNC_PAUSE) }
+    bandwidth?.didSend(count)
     let taken = pipe.taken
     receiver.didSend(TransferProgress(completed: taken, total: count == 0 ? taken : nil))
     return count

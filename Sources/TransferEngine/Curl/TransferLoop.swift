@@ -11,19 +11,23 @@ actor TransferLoop {
   private var idle: [EasyHandle] = []
   /// Called at the end of the current turn.
   private var observers: [any TurnObserver] = []
+  private let bandwidth: BandwidthLimits
+  private let waiting = WaitingTransfers()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// - Parameter maximumConnections: idle connections that are kept for later transfers.
-  init(maximumConnections: Int) {
+  init(maximumConnections: Int, _ bandwidth: BandwidthLimits) {
     executor = CurlExecutor()
+    self.bandwidth = bandwidth
     transfer_multi_setopt_long(executor.multiPointer, CURLMOPT_MAXCONNECTS, maximumConnections)
     // One connection carries many HTTP/2 transfers.
     transfer_multi_setopt_long(executor.multiPointer, CURLMOPT_PIPELINING, TRANSFER_PIPE_MULTIPLEX)
     executor.start(
       .init(
-        perform: { [weak self] in self?.assumeIsolated { $0.turn() } },
+        perform: { [weak self] in self?.assumeIsolated { $0.turn() } ?? WaitingTransfers.forever },
         finish: { [weak self] in self?.assumeIsolated { $0.dropAll() } }))
+    bandwidth.observe { [weak self] in Task { await self?.joinBandwidth() } }
   }
 
   deinit { executor.stop() }
@@ -85,9 +89,11 @@ actor TransferLoop {
   func ping() {}
 
   private func start(_ transfer: Transfer) {
+    transfer.join(bandwidth, waiting)
     do throws(TransferError) {
       try transfer.configure()
     } catch {
+      transfer.leaveBandwidth()
       let metrics = TransferMetrics(of: transfer.handle)
       keep(transfer.handle)
       transfer.completion(.failed(error, head: nil, metrics: metrics))
@@ -133,9 +139,25 @@ actor TransferLoop {
 
   // MARK: The thread's turns
 
-  private func turn() {
+  /// - Returns: milliseconds until the next turn at the latest.
+  private func turn() -> Int32 {
     move()
+    continueWaiting()
     endTurn()
+    return waiting.pause
+  }
+
+  /// Continues the transfers that waited for bandwidth, as far as there is some.
+  private func continueWaiting() {
+    for transfer in waiting.due() where transfers[transfer.handle.pointer] === transfer {
+      guard !transfer.isHeld, transfer.stopsWaiting() else { continue }
+      pause(transfer, CURLPAUSE_CONT)
+    }
+  }
+
+  /// Running transfers join the buckets that have got a limit since they began.
+  private func joinBandwidth() {
+    for transfer in byID.values { transfer.join(bandwidth, waiting) }
   }
 
   /// Moves every transfer as far as possible without waiting, and ends those that libcurl has finished.
@@ -157,6 +179,7 @@ actor TransferLoop {
     transfers[transfer.handle.pointer] = nil
     curl_multi_remove_handle(executor.multiPointer, transfer.handle.pointer)
     transfer.close()
+    transfer.leaveBandwidth()
     keep(transfer.handle)
     transfer.completion(outcome)
   }

@@ -26,8 +26,11 @@ struct WireRequest: Sendable {
   var connectTimeout: Duration
   /// A transfer slower than `stallSpeed` for this long has stalled; `nil` means no limit.
   var stallTimeout: Duration?
-  /// Bytes per second, the average of this transfer; `nil` means no limit.
+  /// Bytes per second for the body of this transfer: of the request if it is an upload, otherwise of the response. `nil`
+  /// means no limit.
   var limitRate: Int64?
+  /// The buckets of the session's `BandwidthLimits` that the transfer belongs to.
+  var bandwidthBuckets: [String] = []
   var unixSocketPath: String?
   /// No other request uses its connection, before or after.
   var isolatesConnection = false
@@ -58,10 +61,9 @@ struct WireRequest: Sendable {
   /// Settings for protocols other than HTTP; `nil` for http and https.
   var remote: RemoteOptions?
 
-  /// libcurl 7.88 reads up to 100 buffers from the socket before it checks the rate limit. With a limit the buffer is
-  /// so small that this burst stays below a fifth of a second (CURLOPT_BUFFERSIZE(3): at least 1024).
-  var bufferSize: Int { limitRate.map { Int(min(max(1024, $0 / 512), 256 * 1024)) } ?? 256 * 1024 }
-
-  /// Bytes per second below which a transfer counts as stalled. A slow response is progress; keep-alive bytes are not.
-  var stallSpeed: Int { limitRate.map { $0 < 64 ? 1 : 8 } ?? 8 }
+  /// Whether the body that counts for `limitRate` is the request's.
+  var isSending: Bool {
+    if case .write? = remote?.operation { return true }
+    return upload != nil
+  }
 }

@@ -9,9 +9,13 @@ final class RemoteLoops: Sendable {
   private static let count = 4
   private let loops = Mutex([TransferLoop?](repeating: nil, count: count))
   private let maximumConnections: Int
+  private let bandwidth: BandwidthLimits
   let files = LocalFileReader()
 
-  init(maximumConnections: Int) { self.maximumConnections = maximumConnections }
+  init(maximumConnections: Int, _ bandwidth: BandwidthLimits) {
+    self.maximumConnections = maximumConnections
+    self.bandwidth = bandwidth
+  }
 
   func loop(for origin: String) -> TransferLoop {
     // A hash that is the same in every run, so that the same servers share a loop after a restart.
@@ -19,7 +23,7 @@ final class RemoteLoops: Sendable {
     let index = Int(hash % UInt32(Self.count))
     return loops.withLock { loops in
       if let loop = loops[index] { return loop }
-      let loop = TransferLoop(maximumConnections: maximumConnections)
+      let loop = TransferLoop(maximumConnections: maximumConnections, bandwidth)
       loops[index] = loop
       return loop
     }
