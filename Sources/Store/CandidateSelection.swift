@@ -4,14 +4,15 @@ import TransferAPI
 
 /// Finds the jobs that may be claimed, best first, without reading the whole queue.
 ///
-/// Three ways, from the common to the rare: a window at the head of the queue; each origin's own head, if the window holds only
-/// excluded origins; the whole queue by index, if both many jobs and many origins are waiting. Uploads that are blocked by
+/// Three ways, from the common to the rare: a window at the head of the queue; the heads of the *lanes*, if the window holds only
+/// excluded origins, or if batches are excluded; the whole queue by index, if both many jobs and many lanes are waiting. A lane
+/// has the jobs of one origin and one batch. Uploads that are blocked by
 /// another upload, and jobs that run alone, are in none of the indexes.
 struct CandidateSelection {
   /// Number of index entries that are read before the second way is taken: under 2 ms.
   static let window = 10_000
-  /// Origins that are looked at one by one before the third way is tried: about 10 ms.
-  static let originLimit = 2_000
+  /// Lanes that are looked at one by one before the third way is tried: about 10 ms.
+  static let laneLimit = 2_000
 
   private struct Found {
     var id: Int64
@@ -32,13 +33,20 @@ struct CandidateSelection {
   /// Row ids of the excluded origins, as a JSON array.
   private let excluded: String
   private let isExcluding: Bool
+  private let excludedLanes: Set<String>
 
-  init(_ db: Database, excluding origins: Set<String>, limit: Int) throws {
+  private struct Lane {
+    let origin: Int64
+    let batch: String
+  }
+
+  init(_ db: Database, excluding origins: Set<String>, batches: Set<BatchID> = [], limit: Int) throws {
     self.db = db
     self.limit = limit
     let ids = try origins.compactMap(db.originID)
     excluded = "[\(ids.map(String.init).joined(separator: ","))]"
     isExcluding = !ids.isEmpty
+    excludedLanes = Set(batches.map(\.lane))
   }
 
   func candidates(now: Date) throws -> [Candidate] {
@@ -53,20 +61,62 @@ struct CandidateSelection {
   }
 
   private func queued() throws -> [Found] {
-    guard isExcluding else { return try fetch(Self.headOfQueue) { $0("limit", limit) } }
-    let head = try fetchExcluding(window: Self.window)
-    if head.count == limit { return head }
-    let isWhole = try fetch(Self.beyondWindow) { $0("window", Self.window) }.isEmpty
-    // Fewer jobs wait than the window holds, so `head` is all of them.
-    if isWhole { return head }
+    if excludedLanes.isEmpty {
+      guard isExcluding else { return try fetch(Self.headOfQueue) { $0("limit", limit) } }
+      let head = try fetchExcluding(window: Self.window)
+      if head.count == limit { return head }
+      let isWhole = try fetch(Self.beyondWindow) { $0("window", Self.window) }.isEmpty
+      // Fewer jobs wait than the window holds, so `head` is all of them.
+      if isWhole { return head }
+    }
+    if let lanes = try lanes() { return try best(of: lanes) }
+    return excludedLanes.isEmpty ? try fetchExcluding(window: .max) : try fetchExcludingLanes()
+  }
+
+  /// The lanes with waiting jobs, without the excluded ones; `nil` if there are too many.
+  private func lanes() throws -> [Lane]? {
     let origins = try db.rows(Self.waitingOrigins) { bind in
       bind("excluded", excluded)
-      bind("limit", Self.originLimit + 1)
+      bind("limit", Self.laneLimit + 1)
     } read: {
       try $0.int64("id")
     }
-    guard origins.count > Self.originLimit else { return try best(of: origins) }
-    return try fetchExcluding(window: .max)
+    guard origins.count <= Self.laneLimit else { return nil }
+    let (first, next) = (try PreparedStatement(db, Self.firstLane), try PreparedStatement(db, Self.nextLane))
+    var lanes: [Lane] = []
+    var seen = 0
+    for origin in origins {
+      var lane = try first.row {
+        $0("origin", origin)
+      } read: {
+        try $0.text("lane")
+      }
+      while let batch = lane {
+        seen += 1
+        guard seen <= Self.laneLimit else { return nil }
+        if !excludedLanes.contains(batch) { lanes.append(Lane(origin: origin, batch: batch)) }
+        lane = try next.row { bind in
+          bind("origin", origin)
+          bind("lane", batch)
+        } read: {
+          try $0.text("lane")
+        }
+      }
+    }
+    return lanes
+  }
+
+  private func fetchExcludingLanes() throws -> [Found] {
+    let lanes = try lanesJSON()
+    return try fetch(Self.queueExcludingLanes) { bind in
+      bind("excluded", excluded)
+      bind("lanes", lanes)
+      bind("limit", limit)
+    }
+  }
+
+  private func lanesJSON() throws -> String {
+    String(decoding: try JSONEncoder().encode(excludedLanes.sorted()), as: UTF8.self)
   }
 
   private func fetchExcluding(window: Int) throws -> [Found] {
@@ -77,12 +127,14 @@ struct CandidateSelection {
     }
   }
 
-  /// Merges the heads of these origins' queues.
-  private func best(of origins: [Int64]) throws -> [Found] {
+  /// Merges the heads of these lanes.
+  private func best(of lanes: [Lane]) throws -> [Found] {
     var best: [Found] = []
-    for origin in origins {
-      try db.each(Self.headOfOrigin) { bind in
-        bind("origin", origin)
+    let head = try PreparedStatement(db, Self.headOfLane)
+    for lane in lanes {
+      try head.each { bind in
+        bind("origin", lane.origin)
+        bind("lane", lane.batch)
         bind("limit", limit)
       } body: { row in
         let found = try Found(&row)
@@ -98,9 +150,11 @@ struct CandidateSelection {
   }
 
   private func due(now: Date) throws -> [Found] {
-    try fetch(Self.dueRetries) { bind in
+    let lanes = try lanesJSON()
+    return try fetch(Self.dueRetries) { bind in
       bind("now", now)
       bind("excluded", excluded)
+      bind("lanes", lanes)
       bind("limit", limit)
     }
   }
@@ -135,18 +189,41 @@ struct CandidateSelection {
   /// Jumps from origin to origin by the index; jobs in between are not read.
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
-      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
+      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
         WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL)
       UNION ALL
-      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_origin
+      SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
         WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(:excluded)) LIMIT :limit
     """
 
-  static let headOfOrigin = """
-    SELECT id, origin_id, priority FROM job INDEXED BY job_queued_origin
+  static let firstLane = """
+    SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
     WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+    ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
+    """
+
+  static let nextLane = """
+    SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+      AND ifnull(owner || ' ' || batch, '') > :lane
+    ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
+    """
+
+  static let headOfLane = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued_lane
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+      AND ifnull(owner || ' ' || batch, '') = :lane
+    ORDER BY priority DESC, id LIMIT :limit
+    """
+
+  /// Reads the queue in its order until there are enough jobs.
+  static let queueExcludingLanes = """
+    SELECT id, origin_id, priority FROM job INDEXED BY job_queued
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
+      AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit
     """
 
@@ -154,6 +231,7 @@ struct CandidateSelection {
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
     WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND retry_at <= :now
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
+      AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit
     """
 }

@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 7
+  static let version: Int32 = 8
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -44,6 +44,10 @@ enum Migrations {
     migrator.registerMigration("7") { db in
       try db.execute(sql: results)
       try db.execute(sql: "PRAGMA user_version = 7")
+    }
+    migrator.registerMigration("8") { db in
+      try db.execute(sql: limits)
+      try db.execute(sql: "PRAGMA user_version = 8")
     }
     return migrator
   }

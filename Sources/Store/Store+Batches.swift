@@ -56,10 +56,13 @@ extension Store {
         let batch = Batch(
           name: id.name, createdAt: try row.date("created_at"), counts: try StateCounts.fetch(db, batch: id),
           owner: id.owner)
-        return BatchDetail(
+        let limits = try db.limits(of: id)
+        var detail = BatchDetail(
           batch: batch, bytesDone: try row.sum("bytes_done"), bytesTotal: try row.sum("bytes_total"),
           failures: try Self.failures(db, batch: id),
           results: try JobResults.fetch(db, of: batch.counts.completed, batch: id))
+        (detail.maxActive, detail.limitRate, detail.priority) = (limits?.maxActive, limits?.limitRate, limits?.priority)
+        return detail
       }
     }
   }

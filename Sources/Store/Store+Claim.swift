@@ -8,14 +8,21 @@ extension Store {
   /// were added. Nothing is changed or reserved, with one exception: retries that a clock set back would delay by more than
   /// their own wait are planned anew from `now`.
   ///
-  /// Fast in a queue of any length, even if a few excluded origins have most of the jobs.
+  /// Fast in a queue of any length, even if a few excluded origins or batches have most of the jobs.
+  /// - Parameter namingBatches: whether candidates have their batches.
   public func candidates(
-    now: Date, excludingOrigins: Set<String>, limit: Int
+    now: Date, excludingOrigins: Set<String>, excludingBatches: Set<BatchID> = [], namingBatches: Bool = false,
+    limit: Int
   ) async throws(StoreError) -> [Candidate] {
     try await replanRetries(now: now)
     return try await read { db in
-      let selection = try CandidateSelection(db, excluding: excludingOrigins, limit: limit)
-      return try selection.candidates(now: now)
+      let selection = try CandidateSelection(
+        db, excluding: excludingOrigins, batches: excludingBatches, limit: limit)
+      var candidates = try selection.candidates(now: now)
+      if namingBatches {
+        for index in candidates.indices { candidates[index].batch = try db.batch(of: candidates[index].id) }
+      }
+      return candidates
     }
   }
 
@@ -49,6 +56,17 @@ extension Store {
         """
       ) { $0("now", now) }
     }
+  }
+}
+
+extension Database {
+  fileprivate func batch(of id: JobID) throws -> BatchID? {
+    try row("SELECT owner, batch FROM job WHERE id = :id") { bind in
+      bind("id", id)
+    } read: { row in
+      let owner = try row.uid("owner")
+      return try row.optionalText("batch").map { BatchID(owner: owner, name: $0) }
+    } ?? nil
   }
 }
 

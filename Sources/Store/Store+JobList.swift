@@ -57,7 +57,7 @@ private struct JobListRows {
   }
 
   private static let sql = """
-    SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, bytes_done, bytes_total, \
+    SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, owner, bytes_done, bytes_total, \
     origin_id, waits_until, blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
     action_state, action_message, result FROM job WHERE id = :id
     """
@@ -108,13 +108,15 @@ private struct JobListRows {
     }
     let result: JobResult? = try row.optionalWord("result")
     if job.state == .completed { job.result = result ?? .transferred }
-    return (ListedJob(job: job, waitFacts: try waitFacts(job.state, &row)), isOpen)
+    return (ListedJob(job: job, waitFacts: try waitFacts(job, &row)), isOpen)
   }
 
-  private mutating func waitFacts(_ state: JobState, _ row: inout RowReader) throws -> WaitFacts? {
-    guard state == .queued || state == .retrying else { return nil }
+  private mutating func waitFacts(_ job: Job, _ row: inout RowReader) throws -> WaitFacts? {
+    guard job.state == .queued || job.state == .retrying else { return nil }
+    let owner = try row.uid("owner")
     return WaitFacts(
-      origin: try origin(try row.int64("origin_id")), waitsUntil: try row.optionalDate("waits_until"),
+      origin: try origin(try row.int64("origin_id")), batch: job.batch.map { BatchID(owner: owner, name: $0) },
+      waitsUntil: try row.optionalDate("waits_until"),
       isBlocked: try row.optionalJobID("blocked_by") != nil,
       runsAlone: try row.int("crash_marks") >= JobRecord.marksToRunAlone)
   }

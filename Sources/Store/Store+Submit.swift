@@ -43,6 +43,8 @@ private struct NewRow: Sendable {
   let url: String
   let options: String?
   let secrets: Data?
+  /// The job's own, or else its batch's.
+  var priority: Int
 
   var source: String { spec.kind == .download ? url : spec.source }
   var destination: String { spec.kind == .upload ? url : spec.destination }
@@ -66,7 +68,8 @@ private struct NewRow: Sendable {
       secrets.url = url.secret
       secrets.options = optionSecrets
       return NewRow(
-        spec: spec, url: url.open, options: open, secrets: secrets == JobSecrets() ? nil : try secrets.encoded())
+        spec: spec, url: url.open, options: open, secrets: secrets == JobSecrets() ? nil : try secrets.encoded(),
+        priority: spec.priority)
     }
   }
 }
@@ -76,7 +79,8 @@ private struct Insertion {
   let now: Date
   let scope: Scope
   private var origins: [String: Int64] = [:]
-  private var batches: Set<BatchID> = []
+  /// The batches that were seen, with their priorities.
+  private var batches: [BatchID: Int?] = [:]
   private var secrets = SecretPack()
   private var tokens = RandomTokens()
 
@@ -88,16 +92,20 @@ private struct Insertion {
   mutating func finish(_ transaction: Transaction) throws { try secrets.flush(transaction) }
 
   mutating func insert(_ row: NewRow, _ transaction: inout Transaction) throws -> Submission {
+    var row = row
     let spec = row.spec
     if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction) {
       return existing
     }
     let origin = try originID(spec.origin, transaction)
-    if let batch = spec.batch.map({ BatchID(owner: spec.owner, name: $0) }), !batches.contains(batch) {
-      // A refused job makes no batch.
-      try checkDestination(of: spec, transaction)
-      try makeBatch(batch, transaction)
-      batches.insert(batch)
+    if let batch = spec.batchID {
+      if batches[batch] == nil {
+        // A refused job makes no batch.
+        try checkDestination(of: spec, transaction)
+        try makeBatch(batch, transaction)
+        batches.updateValue(try transaction.db.limits(of: batch)?.priority, forKey: batch)
+      }
+      if spec.priority == 0, let priority = batches[batch] ?? nil { row.priority = priority }
     }
     let state: JobState = spec.paused ? .paused : .queued
     let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination) : nil
@@ -144,7 +152,7 @@ private struct Insertion {
       bind("options", row.options)
       bind("batch", spec.batch)
       bind("key", spec.key)
-      bind("priority", spec.priority)
+      bind("priority", row.priority)
       bind("spool", spec.spool)
       bind("blocked_by", blockedBy)
       bind("part_token", token)

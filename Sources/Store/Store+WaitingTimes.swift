@@ -76,7 +76,7 @@ extension Store {
 
   static let queuedOrigins = """
     SELECT value AS origin_id FROM json_each(:origins) WHERE EXISTS (
-      SELECT 1 FROM job INDEXED BY job_queued_origin
+      SELECT 1 FROM job INDEXED BY job_queued_lane
       WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
         AND job.origin_id = value)
     """

@@ -11,6 +11,12 @@ public struct BatchDetail: Codable, Equatable, Sendable {
   public var failures: [String: Int]
   /// What the completed jobs have done.
   public var results: JobResults
+  /// The most transfers of the batch at once; `nil`: as many as the daemon allows.
+  public var maxActive: Int?
+  /// Bytes a second of all its transfers together; `nil`: no limit.
+  public var limitRate: Int64?
+  /// For jobs that are added to it without a priority of their own; `nil`: nothing was set.
+  public var priority: Int?
 
   public init(batch: Batch, bytesDone: Int64, bytesTotal: Int64, failures: [String: Int], results: JobResults) {
     self.batch = batch
@@ -20,7 +26,9 @@ public struct BatchDetail: Codable, Equatable, Sendable {
     self.results = results
   }
 
-  private enum CodingKeys: String, CodingKey { case bytesDone, bytesTotal, failures, results }
+  private enum CodingKeys: String, CodingKey {
+    case bytesDone, bytesTotal, failures, results, maxActive, limitRate, priority
+  }
 
   public init(from decoder: any Decoder) throws {
     batch = try Batch(from: decoder)
@@ -32,6 +40,9 @@ public struct BatchDetail: Codable, Equatable, Sendable {
     results =
       try container.decodeIfPresent(JobResults.self, forKey: .results)
       ?? JobResults(completed: batch.counts.completed, unchanged: 0, skipped: 0)
+    maxActive = try container.decodeIfPresent(Int.self, forKey: .maxActive)
+    limitRate = try container.decodeIfPresent(Int64.self, forKey: .limitRate)
+    priority = try container.decodeIfPresent(Int.self, forKey: .priority)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -41,5 +52,8 @@ public struct BatchDetail: Codable, Equatable, Sendable {
     try container.encode(bytesTotal, forKey: .bytesTotal)
     try container.encode(failures, forKey: .failures)
     try container.encode(results, forKey: .results)
+    try container.encode(maxActive, forKey: .maxActive)
+    try container.encode(limitRate, forKey: .limitRate)
+    try container.encode(priority, forKey: .priority)
   }
 }

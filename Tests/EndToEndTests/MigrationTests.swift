@@ -95,10 +95,7 @@ import Testing
 
   @Test("there is a database of every released schema")
   func fixtures() {
-    #expect(
-      Set(Origin.fixtures.map(\.fixture)) == [
-        "version-1", "version-2", "version-3", "version-4", "version-5", "version-6",
-      ])
+    #expect(Set(Origin.fixtures.map(\.fixture)) == Set((1...7).map { "version-\($0)" }))
   }
 
   @Test("a stored database opens with all its jobs, their secrets and their history", arguments: Origin.fixtures)

@@ -103,6 +103,57 @@ import TransferAPI
     #expect(found.map(\.id) == expected)
   }
 
+  @Test("a search without full batches and full origins finds the best of the other jobs", arguments: [0, 1, 2, 3])
+  func excludedBatches(_ seed: Int) async throws {
+    let fixture = try Fixture()
+    let specs = (0..<600).map { n -> JobSpec in
+      var spec = Fixture.spec(n, origin: "https://o\((n * 7 + seed) % 5):443")
+      spec.priority = (n * 13 + seed) % 4
+      spec.batch = n % 6 == 0 ? nil : "b\(n % 6)"
+      return spec
+    }
+    let answers = await fixture.store.submit(specs, at: Fixture.epoch)
+    let added = try zip(specs, answers).map { (spec: $0, id: try $1.get().id) }
+    let batches: Set = [specs[1].batchID!, specs[2].batchID!]
+    for origins: Set<String> in [[], ["https://o1:443"], ["https://o1:443", "https://o2:443"]] {
+      let expected =
+        added.filter { !origins.contains($0.spec.origin) && !($0.spec.batchID.map(batches.contains) ?? false) }
+        .sorted { ($1.spec.priority, $0.id) < ($0.spec.priority, $1.id) }.prefix(50).map(\.id)
+      let found = try await fixture.store.candidates(
+        now: Fixture.epoch, excludingOrigins: origins, excludingBatches: batches, namingBatches: true, limit: 50)
+      #expect(found.map(\.id) == expected)
+      let names = Dictionary(uniqueKeysWithValues: added.map { ($0.id, $0.spec.batchID) })
+      for candidate in found { #expect(candidate.batch == names[candidate.id]!) }
+    }
+  }
+
+  @Test("a search passes over a full batch of any length in few steps")
+  func fullBatch() async throws {
+    var costs: [Int] = []
+    for count in [500, 8000] {
+      let fixture = try Fixture()
+      let specs = (0..<count).map { n -> JobSpec in
+        var spec = Fixture.spec(n, origin: "https://o\(n % 3):443")
+        spec.batch = "crowd"
+        spec.priority = 5
+        return spec
+      }
+      for added in await fixture.store.submit(specs, at: Fixture.epoch) { _ = try added.get() }
+      let last = Fixture.spec(count, origin: "https://o1:443")
+      let id = try #require(await fixture.store.submit([last], at: Fixture.epoch).first).get().id
+      let crowd = Set([specs[0].batchID!])
+      costs.append(
+        try await fixture.store.read { db in
+          try StepCounter.steps(of: db) {
+            let selection = try CandidateSelection(db, excluding: [], batches: crowd, limit: 20)
+            let found = try selection.candidates(now: Fixture.epoch).map(\.id)
+            #expect(found == [id])
+          }
+        })
+    }
+    #expect(costs[1] < costs[0] * 2, "\(costs)")
+  }
+
   @Test("every recurring statement of the daemon uses an index", arguments: hotStatements)
   func plans(name: String, sql: String) async throws {
     let fixture = try Fixture()
@@ -126,7 +177,8 @@ import TransferAPI
       ("head of the queue, some origins", CandidateSelection.headOfQueueExcluding),
       ("beyond the window", CandidateSelection.beyondWindow),
       ("origins", CandidateSelection.waitingOrigins),
-      ("head of an origin", CandidateSelection.headOfOrigin),
+      ("head of a lane", CandidateSelection.headOfLane), ("first lane", CandidateSelection.firstLane),
+      ("next lane", CandidateSelection.nextLane), ("queue without some lanes", CandidateSelection.queueExcludingLanes),
       ("due retries", CandidateSelection.dueRetries),
       ("next retry", Store.nextRetry),
       ("jobs that run alone", Store.markedCandidates),
