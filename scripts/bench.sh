@@ -10,6 +10,7 @@
 #   segments           one file with several connections, against curl and aria2; a kill (scripts/bench-segments.sh)
 #   idle               an idle daemon
 #   queue              a million adds against a loop on SQLite; verbs and lists of 100,000 jobs; one call of transferctl
+#   limits             how exactly limits of speed are kept (scripts/bench-limits.sh)
 #   engine, memory     the library against libcurl in C (scripts/bench-engine.sh)
 #   upload, uploads    one large PUT; many small ones, against curl (scripts/bench-uploads.sh)
 #   webdav             many small PUTs to rclone's server, against curl and rclone
@@ -40,11 +41,13 @@ cd "$(dirname "$0")/.."
 . scripts/bench-segments.sh
 # shellcheck source=scripts/bench-unchanged.sh
 . scripts/bench-unchanged.sh
+# shellcheck source=scripts/bench-limits.sh
+. scripts/bench-limits.sh
 repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small unchanged tls segments idle queue engine memory upload uploads webdav s3 tus)
+all=(large small unchanged tls segments idle queue limits engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} " == *" $part "* ]] || {
@@ -383,6 +386,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in unchanged tls segments queue engine memory upload uploads webdav s3 tus; do
+for part in unchanged tls segments queue limits engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done
