@@ -14,6 +14,8 @@ public struct Waiting: Codable, Equatable, Sendable {
     case notBefore = "not-before"
     /// The disk of its destination is full, or the daemon's database cannot be used.
     case disk
+    /// Its batch has as many transfers as `batch set --max-active` allows.
+    case batch
     /// An earlier upload to the same URL goes first.
     case blockedBy = "blocked-by"
   }

@@ -10,6 +10,14 @@ extension ControlClient {
     try await get("/v1/batches/\(Self.escaped(name))")
   }
 
+  func change(batch name: String, _ change: BatchChange) async throws -> BatchDetail {
+    try await patch("/v1/batches/\(Self.escaped(name))", change)
+  }
+
+  func limits() async throws -> DaemonLimits { try await get("/v1/limits") }
+
+  func change(_ change: DaemonLimitChange) async throws -> DaemonLimits { try await patch("/v1/limits", change) }
+
   /// Calls `each` with the pieces of a list of jobs as they arrive: lines of JSON, each with its newline. A piece may end inside
   /// a line.
   nonisolated(nonsending) func jobLines(_ query: JobQuery, each: (Data) async throws -> Void) async throws {

@@ -39,7 +39,7 @@ import TransferAPI
       ["add", "http://a", "--checksum", "md5=1"],
       ["add", "http://a", "--retries", "-1"], ["add", "http://a", "--stall-timeout", "soon"],
       ["add", "http://a", "--batch", ""], ["add", "http://a", "-d", ""],
-      ["limit", "--down", "1M"], ["upload", "x", "--to", "http://a", "--segments", "2"], ["nonsense"],
+      ["limit", "--down", "fast"], ["upload", "x", "--to", "http://a", "--segments", "2"], ["nonsense"],
       ["status", "--state", "done"], ["status", "x"], ["status", "0"], ["status", "--format", "xml"],
       ["status", "--watch", "--format", "json"], ["show"], ["show", "-1"], ["wait"], ["wait", "1", "--all"],
       ["wait", "1", "--timeout", "0"], ["pause"], ["pause", "1", "--all"],

@@ -22,7 +22,9 @@ import TransferEngine
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let text = try String(contentsOf: root.appending(path: "packaging/transferd.yaml"), encoding: .utf8)
-    #expect(try load(text) == DaemonConfiguration())
+    var loaded = try load(text)
+    loaded.given = []
+    #expect(loaded == DaemonConfiguration())
     // The sample mentions each key, at least in a comment.
     for key in ConfigurationKey.all {
       #expect(text.contains("\(key.name.split(separator: ".").last ?? ""):"), "\(key.name)")
@@ -34,7 +36,7 @@ import TransferEngine
     let directory = try TemporaryDirectory()
     defer { directory.remove() }
     let authorities = try directory.file("ca.pem", text: "")
-    let loaded = try load(
+    var loaded = try load(
       """
       transferd:
         maxActive: 3
@@ -77,6 +79,8 @@ import TransferEngine
     expected.limits.hooks.onComplete = Command(arguments: ["/bin/echo", "a b"])
     expected.limits.hooks.onFailure = Command(arguments: ["/bin/false"])
     expected.limits.hooks.timeout = .seconds(5)
+    #expect(loaded.given.contains("maxActive") && loaded.given.contains("hooks.timeout"))
+    loaded.given = []
     #expect(loaded == expected)
   }
 

@@ -25,6 +25,7 @@ import TransferAPI
 private struct Simulation {
   private struct Job {
     let origin: String
+    let batch: BatchID?
     let priority: Int
     var dueAt: Date
     var runsAlone: Bool
@@ -62,6 +63,15 @@ private struct Simulation {
       governor: OriginGovernor(now: now))
   }
 
+  /// An origin with an interval, and one with a limit of its own.
+  private static let rules = [
+    OriginRules(rules: [OriginRule(match: OriginPattern("a")!, interval: .seconds(5))]),
+    OriginRules(rules: [
+      OriginRule(match: OriginPattern("a")!, maxActive: 1),
+      OriginRule(match: OriginPattern("*")!, maxActive: 5, interval: .seconds(1)),
+    ]),
+  ]
+
   // MARK: Steps
 
   mutating func step() throws {
@@ -77,7 +87,12 @@ private struct Simulation {
         admission: Admission(
           maxActive: .random(in: 1...40, using: &random), maxPerOrigin: perOrigin == 0 ? .automatic : .fixed(perOrigin)),
         maximumFinishing: .random(in: 1...4, using: &random))
-      try send(.limitsChanged(limits))
+      var changed = limits
+      for name in ["x", "y"] where Bool.random(using: &random) {
+        changed.admission.batches[BatchID(owner: 1, name: name)] = .random(in: 1...3, using: &random)
+      }
+      if Bool.random(using: &random) { changed.admission.origins = Self.rules.randomElement(using: &random)! }
+      try send(.limitsChanged(changed))
     case 10: try passTime(.random(in: 0...20, using: &random))
     default:
       guard let attempt = isolated, Bool.random(using: &random) else { return try send(.jobsChanged) }
@@ -111,7 +126,9 @@ private struct Simulation {
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let id = JobID(Int64(jobs.count + 1))
       jobs[id] = Job(
-        origin: ["a", "b", "c"].randomElement(using: &random)!, priority: .random(in: 0...1, using: &random),
+        origin: ["http://a:80", "http://b:80", "http://c:80"].randomElement(using: &random)!,
+        batch: [nil, "x", "y"].randomElement(using: &random)!.map { BatchID(owner: 1, name: $0) },
+        priority: .random(in: 0...1, using: &random),
         dueAt: now,
         runsAlone: Int.random(in: 0..<10, using: &random) == 0)
       needsIsolation = needsIsolation || jobs[id]!.runsAlone
@@ -165,7 +182,10 @@ private struct Simulation {
     switch current {
     case .search(let search):
       if fails { return try send(.searchFailed) }
-      let found = candidates(alone: false, excluding: search.excludedOrigins)
+      let found = candidates(alone: false, excluding: search.excludedOrigins).filter { candidate in
+        candidate.batch.map { !search.excludedBatches.contains($0) } ?? true
+      }
+      try check(search.namesBatches || search.excludedBatches.isEmpty, "a search does not know the batches")
       known.formUnion(found.map(\.id))
       try send(.found(found, search, wakeTime: wakeTime(search)))
     case .searchToRunAlone(let excluded):
@@ -183,7 +203,7 @@ private struct Simulation {
 
   private func candidates(alone: Bool, excluding origins: Set<String>) -> [Candidate] {
     jobs.filter { isWaiting($0.value) && $0.value.runsAlone == alone && !origins.contains($0.value.origin) }
-      .map { Candidate(id: $0.key, origin: $0.value.origin, priority: $0.value.priority) }
+      .map { Candidate(id: $0.key, origin: $0.value.origin, priority: $0.value.priority, batch: $0.value.batch) }
       .sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
   }
 
@@ -214,7 +234,9 @@ private struct Simulation {
       job.fence += 1
       jobs[id] = job
       turn.claimed.append(
-        .init(job: id, origin: job.origin, fence: job.fence, isolationLimit: job.runsAlone ? .seconds(600) : nil))
+        .init(
+          job: id, origin: job.origin, batch: job.batch, fence: job.fence,
+          isolationLimit: job.runsAlone ? .seconds(600) : nil))
     }
     return turn
   }
@@ -224,7 +246,8 @@ private struct Simulation {
     guard !job.runsAlone else { return }
     let overtaken = known.filter { other in
       let rival = jobs[other]!
-      return rival.origin == job.origin && isWaiting(rival) && (rival.priority, id) > (job.priority, other)
+      return rival.origin == job.origin && rival.batch == job.batch && isWaiting(rival)
+        && (rival.priority, id) > (job.priority, other)
     }
     try check(overtaken.isEmpty, "\(id) overtakes \(overtaken)")
   }
@@ -261,7 +284,7 @@ private struct Simulation {
     let shown = TransferAPI.Job(
       id: id, kind: .download, state: job.dueAt > now ? .retrying : .queued, source: "", destination: "",
       maxAttempts: 1, retryAt: job.dueAt > now ? job.dueAt : nil, createdAt: now)
-    return queue.waiting(shown, WaitFacts(origin: job.origin, runsAlone: job.runsAlone), now: now)
+    return queue.waiting(shown, WaitFacts(origin: job.origin, batch: job.batch, runsAlone: job.runsAlone), now: now)
   }
 
   /// A job that could run and does not has a reason, and runs once the reason is gone; a job that is claimed has none.
@@ -278,6 +301,12 @@ private struct Simulation {
       guard let waiting = waiting(id, in: queue) else { throw broken("\(id) waits for no reason: \(job) \(queue)") }
       switch waiting.reason {
       case .retry: try check(waiting.until == job.dueAt, "\(id) waits until another time")
+      case .batch:
+        var free = queue
+        var limits = queue.limits
+        limits.admission.batches[job.batch!] = nil
+        _ = free.handle(.limitsChanged(limits), now: now)
+        try check(self.waiting(id, in: free) == nil, "\(id) waits without the limit of its batch")
       case .slot, .origin:
         guard queue.isolated == nil, queue.isStarted, job.dueAt <= now, queue.searchesAgainAt == nil else { continue }
         try check(self.waiting(id, in: relaxed) == nil, "\(id) waits without any limit: \(waiting)")
@@ -296,7 +325,17 @@ private struct Simulation {
     let claimedOrigins = Set(claiming.map { jobs[$0]!.origin })
     for (origin, ids) in Dictionary(grouping: transferring, by: { jobs[$0]!.origin })
     where claimedOrigins.contains(origin) {
-      try check(ids.count <= queue.maxPerOriginInForce, "\(ids.count) transfers of \(origin)")
+      let limit = admission.origins.rule(for: origin)?.maxActive ?? queue.maxPerOriginInForce
+      try check(ids.count <= limit, "\(ids.count) transfers of \(origin)")
+      if admission.origins.rule(for: origin)?.interval != nil {
+        let new = claiming.filter { jobs[$0]!.origin == origin }
+        try check(new.count == 1 && queue.pacedUntil(origin, now: now) == nil, "\(new) start in one interval")
+      }
+    }
+    for (batch, ids) in Dictionary(grouping: transferring, by: { jobs[$0]!.batch }) {
+      guard let batch, let limit = admission.batches[batch], claiming.contains(where: { jobs[$0]!.batch == batch })
+      else { continue }
+      try check(ids.count <= limit, "\(ids.count) transfers of the batch \(batch.name)")
     }
     for id in claiming {
       try check(!queue.governor.isClosed(jobs[id]!.origin, now: now), "\(id) starts at a closed origin")

@@ -61,6 +61,42 @@ import TransferAPI
     #expect(waiting(queue(running: 1)) { $0.runsAlone = true }?.reason == .slot)
   }
 
+  @Test("a full batch is named, unless something else keeps the job from starting, too")
+  func batches() {
+    let batch = BatchID(owner: 1, name: "nightly")
+    var queue = queue()
+    _ = queue.handle(
+      .turned(.init(claimed: [.init(job: JobID(1), origin: "https://other:443", batch: batch, fence: 1)])),
+      now: Self.now)
+    #expect(waiting(queue) { $0.batch = batch } == nil)
+    var limits = queue.limits
+    limits.admission.batches = [batch: 1]
+    _ = queue.handle(.limitsChanged(limits), now: Self.now)
+    let full = waiting(queue) { $0.batch = batch }
+    #expect(full == Waiting(.batch, "1 transfer runs in the batch nightly, as many as its maxActive allows"))
+    #expect(waiting(queue) { $0.batch = BatchID(owner: 2, name: "nightly") } == nil)
+    #expect(waiting(queue) == nil)
+    _ = queue.governor.close(Self.origin, for: .seconds(60), now: Self.now)
+    #expect(waiting(queue) { $0.batch = batch }?.reason == .origin)
+  }
+
+  @Test("rules for origins: their maxActive, and their interval with its end")
+  func rules() throws {
+    var queue = queue(running: 1)
+    var limits = queue.limits
+    limits.admission.origins = OriginRules(rules: [OriginRule(match: try #require(OriginPattern("h")), maxActive: 1)])
+    _ = queue.handle(.limitsChanged(limits), now: Self.now)
+    #expect(
+      waiting(queue) == Waiting(.origin, "1 transfer runs with https://h:443, as many as maxActive in origins allows"))
+    limits.admission.origins.rules[0] = OriginRule(match: try #require(OriginPattern("h")), interval: .seconds(5))
+    _ = queue.handle(.limitsChanged(limits), now: Self.now)
+    #expect(waiting(queue) == nil)
+    let claim = JobQueueEvent.Claim(job: JobID(50), origin: Self.origin, fence: 1)
+    _ = queue.handle(.turned(.init(claimed: [claim])), now: Self.now)
+    let paced = waiting(queue)
+    #expect(paced?.reason == .origin && paced?.until == Self.now + 5, "\(paced as Any)")
+  }
+
   @Test("a retry names its time and its cause; a server that has asked for a longer pause comes first")
   func retries() {
     let retry = waiting(queue(), retryIn: 30, error: .http(503))

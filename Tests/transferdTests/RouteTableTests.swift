@@ -45,10 +45,10 @@ import TransferAPI
     }
   }
 
-  @Test("only the daemon's user and root may stop the daemon and reload its configuration")
+  @Test("only the daemon's user and root may stop the daemon, reload its configuration and change its limits")
   func audiences() {
     for route in RouteTable.routes {
-      let isForAdministrators = "\(route.path)".hasPrefix("/v1/daemon:")
+      let isForAdministrators = "\(route.path)".hasPrefix("/v1/daemon:") || "\(route.path)" == "/v1/limits"
       #expect(route.isOpen(to: .member(1001)) != isForAdministrators, "\(route.path)")
       #expect(route.isOpen(to: .owner) && route.isOpen(to: .root), "\(route.path)")
     }

@@ -3,7 +3,8 @@ import TransferAPI
 
 struct BatchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "batch", abstract: "List batches, or show one.", subcommands: [List.self, ShowBatch.self])
+    commandName: "batch", abstract: "List batches, show one, or change its limits.",
+    subcommands: [List.self, ShowBatch.self, SetBatch.self])
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

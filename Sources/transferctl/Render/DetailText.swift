@@ -54,6 +54,9 @@ enum DetailText {
       let results = JobResult.allCases.map { "\(detail.results[$0]) \($0.rawValue)" }.joined(separator: ", ")
       rows.append(("results", results))
     }
+    append(&rows, "max active", detail.maxActive.map(String.init))
+    append(&rows, "rate limit", detail.limitRate.map { HumanNumbers.size($0) + "/s" })
+    append(&rows, "priority", detail.priority.map(String.init))
     for (code, count) in detail.failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       rows.append(("failed: \(code)", String(count)))
     }

@@ -31,8 +31,12 @@ enum WhyText {
     case .origin:
       return waiting.until == nil
         ? "It starts when a transfer with this server ends. transferctl set \(id) --priority N moves it forward."
-        : "transferctl retry \(id) tries now."
+        : "transferctl retry \(id) tries now, unless an interval of the configuration is not over."
     case .retry: return "transferctl retry \(id) tries now."
+    case .batch:
+      let name = detail.job.batch ?? "NAME"
+      return
+        "It starts when a transfer of its batch ends. transferctl batch set \(name) --max-active N changes the limit."
     case .notBefore: return "It starts at that time, as soon as a slot is free."
     case .blockedBy:
       guard let first = detail.blockedBy else { return "It starts when that upload has ended." }

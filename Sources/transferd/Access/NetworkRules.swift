@@ -15,6 +15,8 @@ final class NetworkRules: Sendable {
     var redirects: RedirectPolicy?
     /// For jobs that name no proxy.
     var proxy = ProxyChoice.direct
+    /// What the configuration says about some origins.
+    var origins = OriginRules.none
   }
 
   private let settings: Mutex<Settings>
@@ -29,8 +31,13 @@ final class NetworkRules: Sendable {
   /// Changes the rules for attempts that start from now on.
   func set(_ settings: Settings) { self.settings.withLock { $0 = settings } }
 
-  /// The proxy of jobs that name none.
+  /// The proxy of jobs that name none, where no rule for the origin names one.
   var proxy: ProxyChoice { settings.withLock { $0.proxy } }
+
+  /// The proxy of jobs that name none.
+  func proxy(for origin: String) -> ProxyChoice {
+    settings.withLock { $0.origins.rule(for: origin)?.proxy ?? $0.proxy }
+  }
 
   /// The redirect policy for a user's jobs. A configured policy applies to all users.
   func redirects(for owner: UInt32) -> RedirectPolicy {

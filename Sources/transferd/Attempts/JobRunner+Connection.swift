@@ -19,7 +19,7 @@ extension JobRunner {
   }
 
   private func proxy(of spec: JobSpec) throws(TransferError) -> ProxyChoice {
-    try ProxyChoice(spec.options.network) ?? network.proxy
+    try ProxyChoice(spec.options.network) ?? network.proxy(for: spec.origin)
   }
 
   /// What is looked up anew for every attempt: secrets and files. `nil`: nothing.

@@ -16,6 +16,7 @@ struct JobRunner: Sendable {
   let paths: PathPolicy
   let groupedDownloads: GroupedDownloads
   let groupedUploads: GroupedUploads
+  let bandwidth: JobBandwidth
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Default timeouts for connecting and for progress, for jobs that do not set their own.
@@ -38,7 +39,8 @@ struct JobRunner: Sendable {
       do throws(TransferError) {
         switch record.spec.kind {
         case .download:
-          let download = try download(for: record, timeouts: timeouts, reports)
+          var download = try download(for: record, timeouts: timeouts, reports)
+          download.request.bandwidthBuckets = bandwidth.begin(record)
           guard !Self.mayShareWork(download) else {
             downloads.append((download, fence: record.fence))
             started.append((record, .grouped(id, groupedDownloads)))
@@ -48,7 +50,8 @@ struct JobRunner: Sendable {
           started.append((record, .download(request)))
           Task { await reports.ended([(id, .download(await request.response()))]) }
         case .upload:
-          let upload = try upload(for: record, timeouts: timeouts)
+          var upload = try upload(for: record, timeouts: timeouts)
+          upload.upload.request.bandwidthBuckets = bandwidth.begin(record)
           guard !Self.mayShareWork(upload) else {
             uploads.append(upload)
             started.append((record, .grouped(id, groupedUploads)))
@@ -97,7 +100,6 @@ struct JobRunner: Sendable {
     request.credentials = spec.credentials.map { Credentials(username: $0.username, password: $0.password) }
     request.connectTimeout = options.connectTimeout.map { .seconds($0) } ?? timeouts.connect
     request.stallTimeout = options.stallTimeout.map { .seconds($0) } ?? timeouts.stall
-    request.limitRate = options.limitRate
     request.connection = try connection(spec)
     request.usesAmbientCredentials = paths.mayUseServiceCredentials(spec.owner)
     return request

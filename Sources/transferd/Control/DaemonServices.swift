@@ -10,6 +10,7 @@ struct DaemonServices: Sendable {
   let store: Store
   let scheduler: Scheduler
   let intake: JobIntake
+  let limits: LimitControl
   let hub: EventHub
   let startedAt: Date
   let stateDirectory: String

@@ -10,8 +10,16 @@ struct ConfigurationFile: Equatable, Sendable {
   enum Value: Equatable, Sendable {
     case scalar(String)
     case list([String])
+    /// A list of mappings, each with its keys and values.
+    case mappings([[Field]])
     /// The key has no value.
     case nothing
+  }
+
+  /// A key and its value in a mapping.
+  struct Field: Equatable, Sendable {
+    let name: String
+    let value: Value
   }
 
   struct Entry: Equatable, Sendable {
@@ -75,8 +83,28 @@ struct ConfigurationFile: Equatable, Sendable {
     if let sequence = node.sequence {
       let items = sequence.compactMap(\.scalar?.string)
       if items.count == sequence.count { return .list(items) }
+      var mappings: [[Field]] = []
+      for item in sequence {
+        if let fields = try fields(item, of: key) { mappings.append(fields) }
+      }
+      if mappings.count == sequence.count { return .mappings(mappings) }
     }
     throw fault("\(key.name) must be \(key.allowed)", at: node)
+  }
+
+  /// The fields of a mapping; `nil` if it is none.
+  private func fields(_ node: Node, of key: ConfigurationKey) throws(DaemonConfiguration.Invalid) -> [Field]? {
+    guard let mapping = node.mapping else { return nil }
+    var fields: [Field] = []
+    for (name, value) in mapping {
+      let words = value.sequence.map { $0.compactMap(\.scalar?.string) }
+      guard let text = name.string, value.scalar != nil || words != nil, words?.count == value.sequence?.count else {
+        throw fault("\(key.name) must be \(key.allowed)", at: value)
+      }
+      let content = words.map(Value.list) ?? .scalar(value.scalar?.string ?? "")
+      fields.append(Field(name: text, value: Self.isNothing(value) ? .nothing : content))
+    }
+    return fields
   }
 
   private func fault(_ words: String, at node: Node) -> DaemonConfiguration.Invalid {

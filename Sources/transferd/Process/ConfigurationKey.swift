@@ -16,45 +16,46 @@ struct ConfigurationKey: Sendable {
   var isList = false
   /// Whether the value may be a secret, or hold one by mistake. Then no error shows it.
   var isPrivate = false
-  private let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) -> Bool
+  let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) throws(DaemonConfiguration.Invalid) -> Bool
 
-  static let all: [ConfigurationKey] = [
-    number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
-    scalar("maxPerOrigin", "auto or a whole number from 1 to \(DaemonConfiguration.activeRange.upperBound)") {
-      $0.limits.queue.admission.maxPerOrigin = $1
-    } _: {
-      PerOriginLimit($0, in: DaemonConfiguration.activeRange)
-    },
-    number("maxAttempts", 1...10_000) { $0.limits.maxAttempts = $1 },
-    duration("connectTimeout") { $0.limits.timeouts.connect = $1 },
-    duration("stallTimeout") { $0.limits.timeouts.stall = $1 },
-    number("historyDays", 0...36_500) { $0.historyDays = $1 },
-    word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
-    file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
-    text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
-    word("redirects", RedirectPolicy.allCases) { $0.network.redirects = $1 },
-    scalar("proxy", "none, environment, or a URL: http, https, socks5 or socks5h://HOST:PORT", isPrivate: true) {
-      $0.proxy.source = $1
-    } _: {
-      ProxySetting.source($0)
-    },
-    scalar("proxyCredentials", "netrc, env:NAME, file:PATH or exec:COMMAND", isPrivate: true) {
-      $0.proxy.credentials = $1
-    } _: {
-      try? SecretReference(parsing: $0)
-    },
-    hosts("noProxy") { $0.proxy.exceptions = $1 },
-    directories("memberReadRoots") { $0.memberRoots.read = $1 },
-    directories("memberWriteRoots") { $0.memberRoots.write = $1 },
-    word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
-    path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
-    file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
-    word("ftpSecurity", RemoteAccess.FTPLevel.allCases) { $0.remote.ftpSecurity = $1.security },
-    command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
-    command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
-    duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
-    variables("passEnvironment") { $0.passEnvironment = $1 },
-  ]
+  static let all: [ConfigurationKey] =
+    limitKeys + [
+      number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
+      scalar("maxPerOrigin", "auto or a whole number from 1 to \(DaemonConfiguration.activeRange.upperBound)") {
+        $0.limits.queue.admission.maxPerOrigin = $1
+      } _: {
+        PerOriginLimit($0, in: DaemonConfiguration.activeRange)
+      },
+      number("maxAttempts", 1...10_000) { $0.limits.maxAttempts = $1 },
+      duration("connectTimeout") { $0.limits.timeouts.connect = $1 },
+      duration("stallTimeout") { $0.limits.timeouts.stall = $1 },
+      number("historyDays", 0...36_500) { $0.historyDays = $1 },
+      word("logLevel", Logger.Level.allCases) { $0.logLevel = $1 },
+      file("certificateAuthorityFile") { $0.certificateAuthorityFile = $1 },
+      text("socketGroup", "the name of a group") { $0.socketGroup = $1 },
+      word("redirects", RedirectPolicy.allCases) { $0.network.redirects = $1 },
+      scalar("proxy", "none, environment, or a URL: http, https, socks5 or socks5h://HOST:PORT", isPrivate: true) {
+        $0.proxy.source = $1
+      } _: {
+        ProxySetting.source($0)
+      },
+      scalar("proxyCredentials", "netrc, env:NAME, file:PATH or exec:COMMAND", isPrivate: true) {
+        $0.proxy.credentials = $1
+      } _: {
+        try? SecretReference(parsing: $0)
+      },
+      hosts("noProxy") { $0.proxy.exceptions = $1 },
+      directories("memberReadRoots") { $0.memberRoots.read = $1 },
+      directories("memberWriteRoots") { $0.memberRoots.write = $1 },
+      word("sshHostKeys", RemoteAccess.HostKeys.allCases) { $0.remote.ssh.hostKeyPolicy = $1.policy },
+      path("sshKnownHosts") { $0.remote.ssh.knownHostsFiles = [$1] },
+      file("sshPrivateKey") { $0.remote.ssh.privateKeyFile = $1 },
+      word("ftpSecurity", RemoteAccess.FTPLevel.allCases) { $0.remote.ftpSecurity = $1.security },
+      command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
+      command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
+      duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
+      variables("passEnvironment") { $0.passEnvironment = $1 },
+    ]
 
   static func named(_ name: String) -> ConfigurationKey? { all.first { $0.name == name } }
 
@@ -83,12 +84,12 @@ struct ConfigurationKey: Sendable {
   func apply(
     _ value: ConfigurationFile.Value, to configuration: inout DaemonConfiguration
   ) throws(DaemonConfiguration.Invalid) {
-    guard !assign(value, &configuration) else { return }
+    guard try !assign(value, &configuration) else { return }
     let given =
       switch value {
       case .scalar where isPrivate: "cannot be used; it"
       case .scalar(let text): "is \"\(text)\"; it"
-      case .list: "is a list; it"
+      case .list, .mappings: "is a list; it"
       case .nothing: "has no value; it"
       }
     throw DaemonConfiguration.Invalid(description: "\(name) \(given) must be \(allowed)")

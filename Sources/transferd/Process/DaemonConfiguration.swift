@@ -21,6 +21,12 @@ struct DaemonConfiguration: Equatable, Sendable {
   var passEnvironment: [String] = []
   /// The directories that members of `socketGroup` may read and write.
   var memberRoots = MemberRoots()
+  /// Limits of speed.
+  var rates = LimitSettings.Rates()
+  /// What it says about some servers.
+  var origins = OriginRules.none
+  /// The names of the settings that something has set.
+  var given: Set<String> = []
   /// SSH keys and known hosts, TLS of FTP.
   var remote = RemoteAccess()
 
@@ -37,7 +43,12 @@ struct DaemonConfiguration: Equatable, Sendable {
     let description: String
   }
 
-  static let activeRange = 1...10_000
+  static let activeRange = Admission.range
+
+  /// The limits that `transferctl limit` can replace.
+  var limitSettings: LimitSettings {
+    LimitSettings(base: limits, rates: rates, given: given)
+  }
 
   /// Reads and checks the settings listed in `ConfigurationKey.all`. Overridden values are checked, too.
   /// - Throws: when the file cannot be read, a key is unknown, or a value has the wrong kind or is out of range.
@@ -50,6 +61,7 @@ struct DaemonConfiguration: Equatable, Sendable {
       for entry in file.entries {
         do {
           try entry.key.apply(entry.value, to: &result)
+          result.given.insert(entry.key.name)
         } catch {
           throw file.fault(error.description, line: entry.line)
         }
@@ -66,8 +78,16 @@ struct DaemonConfiguration: Equatable, Sendable {
     } catch {
       throw Invalid(description: "cannot use the proxies of the environment (proxy: environment): \(error)")
     }
-    if let maxActive = flags.maxActive { result.limits.queue.admission.maxActive = maxActive }
-    if let maxPerOrigin = flags.maxPerOrigin { result.limits.queue.admission.maxPerOrigin = maxPerOrigin }
+    if let maxActive = flags.maxActive {
+      result.limits.queue.admission.maxActive = maxActive
+      result.given.insert("maxActive")
+    }
+    if let maxPerOrigin = flags.maxPerOrigin {
+      result.limits.queue.admission.maxPerOrigin = maxPerOrigin
+      result.given.insert("maxPerOrigin")
+    }
+    result.network.origins = result.origins
+    result.limits.queue.admission.origins = result.origins
     if let level = flags.logLevel { result.logLevel = level }
     return result
   }
@@ -79,6 +99,7 @@ struct DaemonConfiguration: Equatable, Sendable {
       let value: ConfigurationFile.Value = key.isList ? .list(Self.words(text)) : .scalar(text)
       do {
         try key.apply(value, to: &self)
+        given.insert(key.name)
       } catch {
         throw Invalid(description: "cannot use the variable \(key.variable): \(error)")
       }

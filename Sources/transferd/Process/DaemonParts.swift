@@ -16,6 +16,7 @@ struct DaemonParts: Sendable {
   let scheduler: Scheduler
   let intake: JobIntake
   let history: HistoryPruner
+  let limits: LimitControl
 
   /// Opens the store, recovers the jobs that the last run interrupted, and then makes all other parts.
   /// - Parameters:
@@ -33,7 +34,7 @@ struct DaemonParts: Sendable {
       secrets: SecretResolver(environment: setup.environment, home: ProcessSetup.homeDirectory()),
       stateDirectory: setup.state, network: network, paths: paths,
       groupedDownloads: GroupedDownloads(session: session, store: store),
-      groupedUploads: GroupedUploads(session: session))
+      groupedUploads: GroupedUploads(session: session), bandwidth: JobBandwidth(session))
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     scheduler = Scheduler(
       store: store, limits: setup.bounded(configuration.limits),
@@ -41,6 +42,11 @@ struct DaemonParts: Sendable {
       followUpRunner: followUps)
     intake = JobIntake(store: store, scheduler: scheduler, paths: paths, network: network, spools: runner.spools)
     history = HistoryPruner(store: store, hub: hub, days: configuration.historyDays, logger: logger)
+    limits = LimitControl(
+      store: store, scheduler: scheduler, bandwidth: runner.bandwidth, settings: configuration.limitSettings,
+      logger: logger, bounded: { setup.bounded($0) })
+    try await limits.load()
+    try await scheduler.loadBatchLimits()
     try await scheduler.loadBlockingUploads()
     try await scheduler.loadCrashMarks()
   }
@@ -97,7 +103,7 @@ struct DaemonParts: Sendable {
   func reload() async throws {
     let fresh = try DaemonConfiguration.load(setup.flags, environment: setup.environment)
     network.set(fresh.network)
-    await scheduler.setLimits(setup.bounded(fresh.limits))
+    await limits.reload(fresh.limitSettings)
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)
     paths.setRoots(fresh.memberRoots)
@@ -109,7 +115,7 @@ struct DaemonParts: Sendable {
   /// - Parameter requestStop: ends the daemon.
   func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
     DaemonServices(
-      store: store, scheduler: scheduler, intake: intake, hub: hub, startedAt: Date(),
+      store: store, scheduler: scheduler, intake: intake, limits: limits, hub: hub, startedAt: Date(),
       stateDirectory: setup.state, logger: setup.logger, requestStop: requestStop,
       reload: { try await reload() })
   }

@@ -48,7 +48,10 @@ struct DaemonProcess: Sendable {
         group.addTask(priority: .background) { await parts.history.run() }
         group.addTask(priority: .background) { await network.run() }
         group.addTask(priority: .background) {
-          for await _ in ClockChanges.stream() { await parts.scheduler.clockChanged() }
+          for await _ in ClockChanges.stream() {
+            await parts.scheduler.clockChanged()
+            await parts.limits.clockChanged()
+          }
         }
         for await reason in stops {
           parts.setup.logger.notice("transferd is stopping", metadata: ["reason": "\(reason)"])

@@ -3,23 +3,33 @@ import TransferAPI
 
 /// Decides which waiting jobs may start now. Pure.
 struct Admission: Equatable, Sendable {
+  /// What `maxActive` and `maxPerOrigin` may be.
+  static let range = 1...10_000
+
   /// Maximum number of concurrent transfers.
   var maxActive: Int
   /// Maximum number of concurrent transfers with one origin.
   var maxPerOrigin: PerOriginLimit
+  /// What the configuration says about some origins; a `maxActive` there replaces `maxPerOrigin`.
+  var origins = OriginRules.none
+  /// Maximum number of concurrent transfers of some batches.
+  var batches: [BatchID: Int] = [:]
 
-  /// The number of running transfers, in total and for each origin.
+  /// The number of running transfers, in total, for each origin and for each batch.
   struct Load: Equatable, Sendable {
     var total = 0
     var perOrigin: [String: Int] = [:]
+    var perBatch: [BatchID: Int] = [:]
 
-    mutating func add(_ origin: String) {
+    mutating func add(_ origin: String, _ batch: BatchID? = nil) {
       total += 1  // checked: counts running jobs
       perOrigin[origin, default: 0] += 1
+      if let batch { perBatch[batch, default: 0] += 1 }
     }
 
-    mutating func remove(_ origin: String) {
+    mutating func remove(_ origin: String, _ batch: BatchID? = nil) {
       total -= 1  // checked: counts running jobs
+      if let batch, let count = perBatch[batch] { perBatch[batch] = count > 1 ? count - 1 : nil }
       guard let count = perOrigin[origin] else { return }
       perOrigin[origin] = count > 1 ? count - 1 : nil
     }
@@ -41,18 +51,20 @@ struct Admission: Equatable, Sendable {
     }
     let picked = window.take(saturated(load, capacity: capacity)) { candidate in
       guard load.total < maxActive else { return .stop }
+      guard !isFull(candidate.batch, load) else { return .skip }
       if let probe = nextProbes[candidate.origin], probe != candidate.id { return .skip }
-      let limit = bounded(capacity(candidate.origin))
+      let limit = bounded(capacity(candidate.origin), of: candidate.origin)
       guard load.perOrigin[candidate.origin, default: 0] < limit else { return .originIsFull }
-      load.add(candidate.origin)
+      load.add(candidate.origin, candidate.batch)
       return .take
     }
     return picked.map(\.id)
   }
 
-  /// The capacity within a fixed `maxPerOrigin`.
-  func bounded(_ capacity: Int) -> Int {
-    switch maxPerOrigin {
+  /// The capacity within a fixed `maxPerOrigin`, or within the `maxActive` of the origin's rule.
+  func bounded(_ capacity: Int, of origin: String) -> Int {
+    if let limit = origins.rule(for: origin)?.maxActive { return min(limit, capacity) }
+    return switch maxPerOrigin {
     case .automatic: capacity
     case .fixed(let limit): min(limit, capacity)
     }
@@ -73,6 +85,15 @@ struct Admission: Equatable, Sendable {
 
   /// The origins that have reached their limit.
   func saturated(_ load: Load, capacity: (String) -> Int) -> Set<String> {
-    Set(load.perOrigin.filter { $0.value >= bounded(capacity($0.key)) }.keys)
+    Set(load.perOrigin.filter { $0.value >= bounded(capacity($0.key), of: $0.key) }.keys)
   }
+
+  /// Whether the batch has as many transfers as it may have.
+  func isFull(_ batch: BatchID?, _ load: Load) -> Bool {
+    guard let batch, let limit = batches[batch] else { return false }
+    return load.perBatch[batch, default: 0] >= limit
+  }
+
+  /// The batches that have reached their limit.
+  func fullBatches(_ load: Load) -> Set<BatchID> { Set(batches.keys.filter { isFull($0, load) }) }
 }

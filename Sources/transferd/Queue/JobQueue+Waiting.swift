@@ -14,6 +14,10 @@ extension JobQueue {
     if facts.isBlocked { return Waiting(.blockedBy, "an earlier upload to the same URL goes first") }
     if job.state == .retrying, let time = job.retryAt, time > now { return waitingForRetry(job, time, facts, now) }
     if let obstacle = obstacle(to: facts.origin, now: now) { return obstacle }
+    if let batch = facts.batch, limits.admission.isFull(batch, load) {
+      let running = load.perBatch[batch, default: 0]
+      return Waiting(.batch, "\(Self.transfers(running)) in the batch \(batch.name), as many as its maxActive allows")
+    }
     guard facts.runsAlone else { return nil }
     return Waiting(
       .slot, "it runs alone, because the daemon crashed twice while it ran, as soon as no other job can start")
@@ -49,12 +53,16 @@ extension JobQueue {
       return Waiting(.slot, "\(finishing) files are being verified and synced to disk")
     }
     if let time = governor.reopenTime(of: origin, after: now) { return closed(origin, until: time) }
+    if let time = pacedUntil(origin, now: now) {
+      return Waiting(.origin, until: time, "a transfer with \(origin) began less than its interval ago")
+    }
     let running = load.perOrigin[origin, default: 0]
-    guard running >= admission.bounded(capacityRule(now: now)(origin)) else { return nil }
+    guard running >= admission.bounded(capacityRule(now: now)(origin), of: origin) else { return nil }
     if governor.capacity(of: origin, now: now) == 1 {
       return Waiting(.origin, "\(origin) cannot be reached: one job at a time tries")
     }
-    return Waiting(.origin, "\(Self.transfers(running)) with \(origin), as many as maxPerOrigin allows")
+    let setting = admission.origins.rule(for: origin)?.maxActive == nil ? "maxPerOrigin" : "maxActive in origins"
+    return Waiting(.origin, "\(Self.transfers(running)) with \(origin), as many as \(setting) allows")
   }
 
   private func closed(_ origin: String, until time: Date) -> Waiting {

@@ -28,6 +28,7 @@ struct JobQueue: Sendable {
     }
 
     let origin: String
+    var batch: BatchID?
     let fence: Int64
     /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
     var isLarge: Bool
@@ -47,6 +48,12 @@ struct JobQueue: Sendable {
     case search, isolatedSearch, turn
   }
 
+  /// What cannot start a job now.
+  private struct Exclusions: Equatable {
+    let origins: Set<String>
+    let batches: Set<BatchID>
+  }
+
   /// Maximum number of candidates in memory. A longer queue needs no more memory.
   static let windowSize = 512
   /// Seconds until the next search for a job that must run in isolation and cannot run yet.
@@ -57,6 +64,7 @@ struct JobQueue: Sendable {
   private(set) var limits: Limits
   var governor: OriginGovernor
   private var widths = OriginWidths()
+  private var pacing = OriginPacing()
   private(set) var attempts: [JobID: Attempt] = [:]
   private(set) var isolated: IsolatedAttempt?
   private(set) var isStopping = false
@@ -68,8 +76,8 @@ struct JobQueue: Sendable {
   private var window = CandidateWindow()
   /// The store may have candidates that are not in the window.
   private var isWindowStale = true
-  /// The excluded origins of the last search that found no candidates.
-  private var lastEmptyExclusions: Set<String>?
+  /// What the last search excluded, if it found no candidates.
+  private var lastEmptyExclusions: Exclusions?
   /// There may be jobs that must run in isolation.
   private var mayNeedIsolation = false
   /// The store was searched for such a job, and nothing has changed since.
@@ -119,11 +127,14 @@ struct JobQueue: Sendable {
     case .isolationNeeded:
       mayNeedIsolation = true
     case .limitsChanged(let limits):
+      // Only a search knows the batches of the candidates.
+      if limits.admission.batches != self.limits.admission.batches { isWindowStale = true }
       self.limits = limits
       lastEmptyExclusions = nil
     case .found(let candidates, let search, let wakeTime):
       operation = nil
-      lastEmptyExclusions = candidates.isEmpty ? search.excludedOrigins : nil
+      lastEmptyExclusions =
+        candidates.isEmpty ? Exclusions(origins: search.excludedOrigins, batches: search.excludedBatches) : nil
       window.add(candidates)
       if let wakeTime { actions.append(.wakeAt(wakeTime)) }
     case .foundToRunAlone(let candidates, let mayNeedIsolation):
@@ -179,8 +190,10 @@ struct JobQueue: Sendable {
     }
     var started: [JobID] = []
     for claim in turn.claimed where attempts[claim.job] == nil {
-      attempts[claim.job] = Attempt(origin: claim.origin, fence: claim.fence, isLarge: claim.isLarge)
-      load.add(claim.origin)
+      attempts[claim.job] = Attempt(
+        origin: claim.origin, batch: claim.batch, fence: claim.fence, isLarge: claim.isLarge)
+      load.add(claim.origin, claim.batch)
+      pacing.recordStart(of: claim.origin, limits.admission.origins, now: now)
       if claim.isLarge { widths.startLargeFile(of: claim.origin) }
       started.append(claim.job)
       guard let limit = claim.isolationLimit else { continue }
@@ -218,7 +231,7 @@ struct JobQueue: Sendable {
   }
 
   private mutating func freeSlot(of attempt: Attempt) {
-    load.remove(attempt.origin)
+    load.remove(attempt.origin, attempt.batch)
     if attempt.isLarge { widths.endLargeFile(of: attempt.origin) }
   }
 
@@ -258,7 +271,7 @@ struct JobQueue: Sendable {
     else { return [] }
     hasSearchedToRunAlone = true
     operation = .isolatedSearch
-    return [.searchToRunAlone(excludedOrigins: Set(governor.reopenTimes(after: now).keys))]
+    return [.searchToRunAlone(excludedOrigins: Set(reopenTimes(after: now).keys))]
   }
 
   private mutating func turn(claiming ids: [JobID]) -> JobQueueAction {
@@ -294,19 +307,42 @@ struct JobQueue: Sendable {
         from: &window, load: load, capacity: capacity, lastProbes: governor.lastProbes(now: now))
       if !picked.isEmpty { return .jobs(startable(picked)) }
     }
-    let reopenTimes = governor.reopenTimes(after: now)
-    let excluded = limits.admission.saturated(load, capacity: capacity).union(reopenTimes.keys)
+    let reopenTimes = reopenTimes(after: now)
+    let admission = limits.admission
+    let excluded = Exclusions(
+      origins: admission.saturated(load, capacity: capacity).union(reopenTimes.keys),
+      batches: admission.fullBatches(load))
     guard searchesAgainAt == nil, isWindowStale || lastEmptyExclusions != excluded else { return .jobs([]) }
     if isWindowStale { window = CandidateWindow() }
     isWindowStale = false
-    return .search(.init(excludedOrigins: excluded, reopenTimes: reopenTimes, limit: Self.windowSize))
+    return .search(
+      .init(
+        excludedOrigins: excluded.origins, excludedBatches: excluded.batches,
+        namesBatches: !admission.batches.isEmpty, reopenTimes: reopenTimes, limit: Self.windowSize))
+  }
+
+  /// The origins that may begin no transfer now, each with the time at which it may again.
+  private func reopenTimes(after now: Date) -> [String: Date] {
+    governor.reopenTimes(after: now).merging(pacing.reopenTimes(limits.admission.origins, after: now)) { max($0, $1) }
+  }
+
+  /// When the origin's `interval` ends; `nil`: it may begin a transfer.
+  func pacedUntil(_ origin: String, now: Date) -> Date? {
+    pacing.reopenTime(of: origin, limits.admission.origins, after: now)
   }
 
   /// The number of concurrent transfers that an origin may have now; a fixed `maxPerOrigin` is a further bound.
   func capacityRule(now: Date) -> (String) -> Int {
     // Not `self`: it holds the window, which would be copied at the next change.
-    { [governor, widths, limits] origin in
-      let capacity = governor.capacity(of: origin, now: now)
+    { [governor, widths, limits, pacing, load] origin in
+      var capacity = governor.capacity(of: origin, now: now)
+      let rules = limits.admission.origins
+      if let rule = rules.rule(for: origin) {
+        if pacing.reopenTime(of: origin, rules, after: now) != nil { return 0 }
+        // One transfer in each interval.
+        if rule.interval != nil { capacity = min(capacity, load.perOrigin[origin, default: 0] + 1) }
+        if rule.maxActive != nil { return capacity }
+      }
       return limits.admission.maxPerOrigin == .automatic ? min(capacity, widths.limit(of: origin)) : capacity
     }
   }

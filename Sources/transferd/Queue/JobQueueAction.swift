@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Store
 import TransferAPI
 
 /// An action that ``JobQueue`` requests from the daemon.
@@ -22,6 +23,10 @@ enum JobQueueAction: Equatable, Sendable {
   struct Search: Equatable, Sendable {
     /// Origins that can start no job now.
     var excludedOrigins: Set<String>
+    /// Batches that can start no job now.
+    var excludedBatches: Set<BatchID> = []
+    /// Whether the candidates must have their batches, because some batch has a limit.
+    var namesBatches = false
     /// The closed origins among them, each with the time at which it opens.
     var reopenTimes: [String: Date]
     var limit: Int

@@ -51,6 +51,7 @@ enum JobQueueEvent: Sendable {
   struct Claim: Sendable {
     let job: JobID
     let origin: String
+    var batch: BatchID?
     let fence: Int64
     /// Whether its file is known to be larger than `FinishedTransfer.smallFile`.
     var isLarge = false

@@ -36,7 +36,7 @@ extension Scheduler {
   private func claim(_ record: JobRecord) -> JobQueueEvent.Claim {
     active[record.job.id] = Active(record: record)
     return .init(
-      job: record.job.id, origin: record.spec.origin, fence: record.fence,
+      job: record.job.id, origin: record.spec.origin, batch: record.spec.batchID, fence: record.fence,
       isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)
   }
@@ -56,6 +56,8 @@ extension Scheduler {
   /// - Parameter isSettled: whether the store accepted the settlement.
   private func didSettle(_ settlement: Settlement, isSettled: Bool) {
     guard let attempt = active.removeValue(forKey: settlement.id) else { return }
+    if attempt.isLimited { runner.bandwidth.removeLimit(of: settlement.id) }
+    if queue.load.perOrigin[attempt.record.spec.origin] == nil { runner.bandwidth.forget(attempt.record.spec.origin) }
     startFollowUps(settlement, attempt.record)
     log(settlement)
     tracker.remove(settlement.id)

@@ -187,8 +187,8 @@ extension Scheduler {
       })
   }
 
-  /// Changes the priority, the rate limit or the URL of a job in scope. A new limit or URL of a running job starts a new
-  /// attempt, which resumes from the bytes on disk.
+  /// Changes the priority, the rate limit or the URL of a job in scope. A new URL of a running job starts a new attempt, which
+  /// resumes from the bytes on disk; a new limit applies to the attempt that runs.
   /// - Parameters:
   ///   - change: checked by the intake.
   ///   - address: the effect of the new URL on this job.
@@ -196,7 +196,7 @@ extension Scheduler {
     _ id: JobID, _ change: JobChange, _ address: AddressChange?, in scope: Scope
   ) async -> Result<ChangedJob, Problem> {
     do {
-      let mustRestart = (change.limitRate != nil || address != nil) && queue.attempts[id]?.phase == .transferring
+      let mustRestart = address != nil && queue.attempts[id]?.phase == .transferring
       if mustRestart {
         stop([id], .restart)
         _ = await waitUntilIdle(id)
@@ -205,6 +205,10 @@ extension Scheduler {
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         in: scope, at: Date())
+      if change.limitRate != nil, active[id] != nil {
+        active[id]?.isLimited = true
+        runner.bandwidth.setLimit(record.spec.options.limitRate, of: id, record.job.kind)
+      }
       if let address, record.job.kind == .upload {
         try await loadBlockingUploads()
         // The unfinished upload at the old URL must be deleted.

@@ -23,6 +23,8 @@ actor Scheduler {
     var request: AttemptRequest?
     /// How it ended; `nil` until then.
     var response: AttemptResponse?
+    /// The job has a limit of its own.
+    var isLimited = false
     /// They wait until the end of the attempt is stored.
     var waiters: [CheckedContinuation<JobState?, Never>] = []
   }
@@ -37,6 +39,8 @@ actor Scheduler {
   /// Uploads that block later uploads to the same URL.
   var blockingUploads: Set<JobID> = []
   private(set) var limits: Limits
+  /// The batches with limits of their own.
+  var batchLimits: [BatchID: BatchLimits] = [:]
   var queue: JobQueue
   var active: [JobID: Active] = [:]
   private var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -61,7 +65,8 @@ actor Scheduler {
 
   func setLimits(_ limits: Limits) {
     self.limits = limits
-    send(.limitsChanged(limits.queue))
+    self.limits.queue.admission.batches = batchLimits.compactMapValues(\.maxActive)
+    send(.limitsChanged(self.limits.queue))
   }
 
   /// Call this after a change that may allow a job to start.
@@ -94,7 +99,8 @@ actor Scheduler {
     do {
       let now = Date()
       let candidates = try await store.candidates(
-        now: now, excludingOrigins: search.excludedOrigins, limit: search.limit)
+        now: now, excludingOrigins: search.excludedOrigins, excludingBatches: search.excludedBatches,
+        namingBatches: search.namesBatches, limit: search.limit)
       let times = try await store.waitingTimes(
         now: now, excludingOrigins: search.excludedOrigins, closedOrigins: Set(search.reopenTimes.keys))
       return .found(
@@ -130,6 +136,7 @@ actor Scheduler {
     insecureAttempts += started.count { $0.0.spec.options.network.insecure }  // checked: counts attempts
     for (record, request) in started {
       active[record.job.id]?.request = request
+      if record.spec.options.limitRate != nil { active[record.job.id]?.isLimited = true }
       tracker.add(record.job.id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)
     }
     startSampling()

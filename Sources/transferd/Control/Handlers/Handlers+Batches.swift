@@ -12,6 +12,21 @@ extension Handlers {
     guard let batch = try await daemon.store.batch(id, in: scope) else { throw StoreError.noSuchBatch(id.name) }
     return try Reply.json(batch)
   }
+
+  static let changeBatch: RouteTable.Handler = { request, daemon in
+    let scope = try request.scope()
+    let change = try await request.body(BatchChange.self)
+    if case .some(.some(let count)) = change.maxActive, !Admission.range.contains(count) {
+      throw Problem(.invalid, "maxActive must be from 1 to \(Admission.range.upperBound), or null")
+    }
+    if case .some(.some(let priority)) = change.priority, !JobValidation.priorities.contains(priority) {
+      throw Problem(.invalid, "the priority must be from -1000 to 1000, or null")
+    }
+    let id = try await daemon.store.batchID(named: request.parameter, for: request.caller.uid, in: scope)
+    try await daemon.scheduler.update(id, change)
+    guard let batch = try await daemon.store.batch(id, in: scope) else { throw StoreError.noSuchBatch(id.name) }
+    return try Reply.json(batch)
+  }
 }
 
 extension ControlRequest {

@@ -1,0 +1,34 @@
+import FoundationEssentials
+
+/// `PATCH /v1/batches/{name}`: only the fields that are there change; `null` removes a limit.
+public struct BatchChange: Codable, Equatable, Sendable {
+  /// The most transfers of the batch at once.
+  public var maxActive: Int??
+  /// Bytes a second of all its transfers together.
+  public var limitRate: Int64??
+  /// For its waiting jobs, and for jobs that are added to it without a priority of their own.
+  public var priority: Int??
+
+  /// Changes nothing.
+  public init() {}
+
+  private enum CodingKeys: String, CodingKey { case maxActive, limitRate, priority }
+
+  /// - Throws: `WireError` for an unknown field, so that a misspelt field is not silently ignored.
+  public init(from decoder: any Decoder) throws {
+    try decoder.refuseUnknownFields(besides: CodingKeys.self)
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    if container.contains(.maxActive) { maxActive = .some(try container.decodeIfPresent(Int.self, forKey: .maxActive)) }
+    if container.contains(.limitRate) {
+      limitRate = .some(try container.decodeIfPresent(ByteRate.self, forKey: .limitRate)?.bytesPerSecond)
+    }
+    if container.contains(.priority) { priority = .some(try container.decodeIfPresent(Int.self, forKey: .priority)) }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    if let maxActive { try container.encode(maxActive, forKey: .maxActive) }
+    if let limitRate { try container.encode(limitRate, forKey: .limitRate) }
+    if let priority { try container.encode(priority, forKey: .priority) }
+  }
+}
