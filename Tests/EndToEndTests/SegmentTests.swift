@@ -103,6 +103,20 @@ import Testing
     }
   }
 
+  @Test("the configuration says what auto means for a server, and a job's own number stands above it")
+  func origins() async throws {
+    let payload = Payload(size: 8 << 20, seed: 15)
+    let server = try LoopbackServer(.file(payload).dripping(bytesPerSecond: 4 << 20))
+    let daemon = try await Daemon(config: "transferd:\n  origins:\n    - {match: 127.0.0.1, segments: 4}\n")
+    let several = try await daemon.add(server.url("/a"), "-o", "a")
+    try await daemon.expectCompleted(several, payload, as: "a")
+    #expect(server.counters.maxOpenRequests > 1)
+    let before = server.requests.count
+    let one = try await daemon.add(server.url("/b"), "-o", "b", "--segments", "1")
+    try await daemon.expectCompleted(one, payload, as: "b")
+    #expect(server.requests.count == before + 1)
+  }
+
   @Test("a mistake is named before a job exists", arguments: ["0", "33", "-1", "two", "1.5", "", "04"])
   func mistakes(_ segments: String) async throws {
     let daemon = try await Daemon()

@@ -20,6 +20,10 @@ final class NetworkRules: Sendable {
   }
 
   private let settings: Mutex<Settings>
+
+  /// What the configuration says about an origin; `nil`: nothing.
+  func originRule(for origin: String) -> OriginRule? { settings.withLock { $0.origins.rule(for: origin) } }
+
   private let daemon: UInt32
 
   /// - Parameter daemon: the daemon's uid.

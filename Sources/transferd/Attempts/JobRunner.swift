@@ -143,13 +143,15 @@ struct JobRunner: Sendable {
     return download
   }
 
-  /// A job with a rate limit needs one connection: its limit would not make several of them faster.
+  /// How many connections a download may have: what the job says, or else what the configuration says about its origin.
   private func segmentation(_ spec: JobSpec, _ reports: AttemptReports) -> Segmentation {
-    switch spec.options.download.segments {
-    case .fixed(let count): Segmentation(.fixed(count))
-    case .automatic where spec.options.limitRate != nil: Segmentation(.one)
-    case .automatic:
-      Segmentation(
+    let rule = network.originRule(for: spec.origin)
+    switch (spec.options.download.segments, rule?.segments) {
+    case (.fixed(let count), _), (.automatic, .fixed(let count)?): return Segmentation(.fixed(count))
+    case (.automatic, .automatic?), (.automatic, nil):
+      // A job with a rate limit would not become faster; an interval between requests is a wish for few of them.
+      guard spec.options.limitRate == nil, rule?.interval == nil else { return Segmentation(.one) }
+      return Segmentation(
         .automatic(upTo: SegmentPolicy.automaticConnections),
         permits: OriginPermits(origin: spec.origin, reports: reports))
     }

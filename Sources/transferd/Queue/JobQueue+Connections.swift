@@ -9,9 +9,9 @@ extension JobQueue {
     let total = load.total + further.total  // checked: counts connections
     // checked: counts connections
     let ofOrigin = load.perOrigin[origin, default: 0] + further.perOrigin[origin, default: 0]
-    guard !isStopping, total < admission.maxActive, ofOrigin < admission.bounded(capacityRule(now: now)(origin)) else {
-      return false
-    }
+    guard !isStopping, total < admission.maxActive,
+      ofOrigin < admission.bounded(capacityRule(now: now)(origin), of: origin)
+    else { return false }
     furtherConnections.add(origin)
     return true
   }
