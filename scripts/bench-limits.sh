@@ -7,18 +7,21 @@ bytes_in() { find "$1" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf 
 # limits_line DIRECTION RATE COUNT PLACE: one line of the table, measured over ten seconds.
 limits_line() {
   local direction=$1 rate=$2 count=$3 place=$4 i start end from to before after size
+  # All files last longer than the measurement.
   size=$((rate * 25 / count + 1048576))
-  rm -rf "$place" "$puts/put" "$puts/temp"
-  mkdir -p "$place" "$puts/put"
-  truncate -s "$size" "$sparse/limited"
+  rm -rf "$place" "$puts/put" "$sparse/limited"
+  mkdir -p "$place" "$puts/put" "$sparse/limited"
+  for ((i = 0; i < count; i++)); do truncate -s "$size" "$sparse/limited/f$i"; done
   start_daemon "$work/state" --max-active 256 --max-per-origin 256
   transferctl limit "--$direction" "$rate" >/dev/null
   if [[ $direction == down ]]; then
-    for ((i = 0; i < count; i++)); do transferctl add "$base/sparse/limited" -d "$place" -o "f$i" >/dev/null; done
+    for ((i = 0; i < count; i++)); do echo "$base/sparse/limited/f$i"; done \
+      | transferctl add -i - -d "$place" --batch limited --paused >/dev/null
   else
     place=$puts
-    for ((i = 0; i < count; i++)); do transferctl upload "$sparse/limited" --to "$base/put/f$i" >/dev/null; done
+    transferctl upload "$sparse/limited"/* --to "$base/put/" --batch limited --paused >/dev/null
   fi
+  transferctl resume --batch limited 2>/dev/null
   sleep 2
   start=$(date +%s%N) from=$(bytes_in "$place") before=$(daemon_cpu)
   sleep 10
@@ -28,7 +31,7 @@ limits_line() {
   transferctl cancel --all >/dev/null 2>&1 || true
   stop_ours "$daemon" "$work"
   daemon=
-  rm -rf "$place" "$sparse/limited"
+  rm -rf "$4" "$puts/put" "$sparse/limited"
 }
 
 limits() {
