@@ -67,7 +67,8 @@ import Testing
     if isPassing { standard.insert("GNUPGHOME") }
     for name in ["hook", "secret", "process"] {
       let found = try Self.environment(name, in: directory)
-      let allowed = name == "hook" ? standard.union(["TRANSFERD_JOB", "TRANSFERD_STATE"]) : standard
+      let allowed =
+        name == "hook" ? standard.union(["TRANSFERD_JOB", "TRANSFERD_STATE", "TRANSFERD_RESULT"]) : standard
       #expect(Set(found.keys).subtracting(allowed) == [], "\(name)")
       #expect(found["HOME"] == daemon.directory.path("home") && found["LC_TIME"] == "de_DE.UTF-8", "\(name): \(found)")
       #expect(found["PATH"]?.isEmpty == false && found["TMPDIR"] == "/var/tmp" && found["XDG_RUNTIME_DIR"] != nil)

@@ -112,8 +112,8 @@ import Testing
     try await daemon.expectCompleted(several, payload, as: "a")
     #expect(server.counters.maxOpenRequests > 1)
     let before = server.requests.count
-    let one = try await daemon.add(server.url("/b"), "-o", "b", "--segments", "1")
-    try await daemon.expectCompleted(one, payload, as: "b")
+    let one = try await daemon.add(server.url("/b"), "-o", "a", "--segments", "1", "--replace")
+    try await daemon.expectCompleted(one, payload, as: "a")
     #expect(server.requests.count == before + 1)
   }
 

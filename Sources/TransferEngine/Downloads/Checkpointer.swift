@@ -127,7 +127,15 @@ final class Checkpointer: Sendable {
     let segments = board?.record
     // The first record only names the file, so nothing has to be synced for it.
     if receiver.shared.withLock({ $0.isRecorded }) {
-      try await BlockingIO.run { () throws(TransferError) in try part.synchronize() }
+      try await BlockingIO.run { () throws(TransferError) in
+        do throws(TransferError) {
+          try part.synchronize()
+        } catch {
+          // Its pieces may be lost (fsync(2)).
+          part.directory.remove(PieceMap.name(of: part.name))
+          throw error
+        }
+      }
       data.checkpointBytes = segments?.synced.count ?? written
       data.segments = segments
     } else if let segments {

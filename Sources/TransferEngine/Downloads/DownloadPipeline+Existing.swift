@@ -21,7 +21,7 @@ extension DownloadPipeline {
   /// Ends an attempt that leaves the destination as it is. Nothing is kept of an earlier attempt.
   /// - Returns: the destination's path.
   func keep(_ kept: KeptFile, _ context: inout AttemptContext) -> String {
-    if let part = context.part { part.directory.remove(part.name) }
+    if let part = context.part { part.directory.removePart(part.name) }
     context.part = nil
     context.resumeData = nil
     (context.onDisk, context.resumedFrom, context.total) = (0, 0, nil)

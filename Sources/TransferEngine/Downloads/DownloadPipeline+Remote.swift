@@ -12,7 +12,7 @@ extension DownloadPipeline {
     guard request.method == .get, request.body == nil else {
       throw .remote(.unsupported("\(request.url.scheme): downloads have neither a method nor a body"))
     }
-    try keepFirstBytes(&context)
+    try await keepFirstBytes(&context)
     var question = RangeQuestion.rest(
       of: context.resumeData, bytesOnDisk: context.onDisk, scheme: request.url.scheme)
     while true {

@@ -20,7 +20,8 @@ extension DownloadPipeline {
     guard let (part, _) = checkpoints.file else { throw .cancelled }
     let total = board.total
     try await BlockingIO.run { () throws(TransferError) in
-      try part.reserveSpace(total)
+      // It only keeps the file in few pieces. A disk that is really full refuses a write.
+      part.reserveSpace(total)
       board.beginSegments { completed in
         PieceMap.create(
           in: part.directory, partialName: part.name, PieceMap.Subject(part: part.identity, total: total), completed)
@@ -86,29 +87,35 @@ extension DownloadPipeline {
     case .take?, nil: break
     }
     switch outcome {
-    case .finished, .cancelled: return .ended
+    case .finished: return receiver.isShort ? .broken(received: receiver.received) : .ended
+    case .cancelled: return .ended
     case .failed(.connection(.refused), _, _): return .overloaded
     case .failed(let error, _, _):
       return error.isTransient ? .broken(received: receiver.received) : .refused(reason: "\(error)")
     }
   }
 
-  /// Discards all but the file's first bytes, for a protocol that has no segments.
-  func keepFirstBytes(_ context: inout AttemptContext) throws(TransferError) {
-    guard let pieces = context.pieces, let part = context.part else { return }
+  /// Discards all but the file's first bytes, for a protocol that has no segments. The record is durable before the bytes are
+  /// gone: their places may be written again without a sync.
+  func keepFirstBytes(_ context: inout AttemptContext) async throws(TransferError) {
+    guard let pieces = context.pieces, let part = context.part, var data = context.resumeData else { return }
     let first = pieces.range(at: 0)?.upperBound ?? 0
+    data.checkpointBytes = min(data.segments?.synced.range(at: 0)?.upperBound ?? 0, first)
+    data.segments = nil
+    do {
+      try await plan.journal?.record(data)
+    } catch {
+      throw .hook(.journal, error)
+    }
     try part.truncate(to: first)
-    (context.pieces, context.onDisk) = (nil, first)
-    let synced = context.resumeData?.segments?.synced.range(at: 0)?.upperBound ?? 0
-    context.resumeData?.segments = nil
-    context.resumeData?.checkpointBytes = min(synced, first)
+    (context.pieces, context.onDisk, context.resumeData) = (nil, first, data)
   }
 
   /// The first connection has ended. Others go on if it has brought its bytes, or if only its connection failed.
   func finish(_ board: SegmentBoard, _ outcome: TransferOutcome, _ receiver: DownloadReceiver) async {
     let goesOn: Bool =
       switch outcome {
-      case .finished: receiver.refusal == nil
+      case .finished: if case .body = receiver.ending { receiver.refusal == nil } else { false }
       case .failed(.connection, _, _), .failed(.response(.truncated), _, _), .failed(.transport, _, _): true
       case .failed: false
       case .cancelled: board.isLeadReleased

@@ -46,7 +46,13 @@ extension DownloadPipeline {
       part: context.part, pieces: context.pieces, check: headCheck(request),
       signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) },
-      beginSegments: { beginSegments($0, base, checkpoints) })
+      beginSegments: { board in
+        board.register(board.lead) {
+          id.cancel()
+          Task { await loop.cancel(id) }
+        }
+        beginSegments(board, base, checkpoints)
+      })
     receiver.existing = context.existing
     checkpoints.attach(receiver)
     return RunningTransfer(id: id, loop: loop, receiver: receiver, checkpoints: checkpoints)

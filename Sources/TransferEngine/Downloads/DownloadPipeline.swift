@@ -238,9 +238,11 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       let part = PartialFile.open(in: directory, name: data.partialFile.name, expecting: data.partialFile.identity)
     else {
       context.resumeData = nil
+      directory.remove(PieceMap.name(of: data.partialFile.name))
       return
     }
     let size = part.size
+    if data.segments != nil, let total = data.totalBytes, size > total { try part.truncate(to: total) }
     if data.segments != nil, let ranges = data.usableRanges(ofFileWith: size, in: directory) {
       context.part = part
       context.pieces = ranges

@@ -21,7 +21,10 @@ struct DownloadPlan: Sendable {
   /// Whether several connections may fetch this file: its length is worth it, the server does not refuse ranges, and each
   /// response can be recognised as a part of the same version, or a digest decides in the end.
   func mayShareWork(_ data: ResumeData, total: Int64, _ head: ResponseHead?) -> Bool {
-    guard segmentation.policy.mayUse(forTotal: total), data.refusals == 0 else { return false }
+    // The limit of a request is for each of its transfers.
+    guard segmentation.policy.mayUse(forTotal: total), data.refusals == 0, request.limitRate == nil else {
+      return false
+    }
     guard head?.headers[.acceptRanges]?.lowercased() != "none" else { return false }
     return !data.validators.conditions.isEmpty || !expectedDigests.isEmpty || !data.declaredDigests.isEmpty
   }

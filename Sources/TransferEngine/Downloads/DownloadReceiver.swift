@@ -51,7 +51,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   /// Whether all bytes that had to equal those on disk have arrived and do.
   var isCompared: Bool { overlapLeft == 0 }
   /// Whether the body ended before the last byte that the head announced, and that no other connection fetches.
-  var isShort: Bool { !isCompared || end.map { offset < min($0, limit) } ?? false }
+  var isShort: Bool { !isCompared || !hasStoppedAtLimit && end.map { offset < min($0, limit) } ?? false }
+  /// Another connection had, or was to have, what follows.
+  private var hasStoppedAtLimit = false
   /// What other connections fetch of the file; `nil` if this is the only one.
   private(set) var board: SegmentBoard?
   /// The offset up to which this transfer writes.
@@ -168,7 +170,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     }
     isAppending = true
     if let total { try plan.destination.attributes.check(size: total) }
-    try checkSpace(for: total, onDisk: question.bytesOnDisk, in: part.directory)
+    // What was reserved for segments is not free, and not needed again.
+    let have = max(pieces?.count ?? question.bytesOnDisk, part.allocatedBytes)
+    try checkSpace(for: total, onDisk: min(have, total ?? have), in: part.directory)
     var data = stored
     data.refusals = 0
     // The file was truncated to its valid bytes: from now on this boot's page cache has them all.
@@ -207,6 +211,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     let target = try plan.target(for: head, in: directory, existing)
     self.target = target
     if let total { try plan.destination.attributes.check(size: total) }
+    // The bytes of another version, and what was reserved for it, are given up. An empty file makes its record worthless.
+    if pieces != nil { try self.part?.truncate(to: 0) }
     try checkSpace(for: total, onDisk: 0, in: target.directory)
     let part = try PartialFile.create(in: target.directory, name: plan.partialName)
     self.part = part
@@ -237,7 +243,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       isRanged: isAppending)
     if let board {
       shared.withLock { $0.board = board }
-      beginSegments(board)
+      if overlapLeft == 0 { beginSegments(board) }
     }
   }
 
@@ -301,6 +307,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       }
       overlapLeft -= Int64(count)  // checked: count is at most overlapLeft
       offset += Int64(count)  // checked: at most `afterwards`
+      // Nothing may be joined to bytes that turn out to be of another version.
+      if overlapLeft == 0, let board { beginSegments(board) }
       fresh = .init(rebasing: bytes[count...])
       if fresh.isEmpty { return .taken }
     }
@@ -311,6 +319,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     let limit = limit
     let isLast = afterwards >= limit && limit < end ?? .max
     if isLast {
+      hasStoppedAtLimit = true
       guard offset < limit else { return .stop }
       fresh = .init(rebasing: fresh[..<Int(min(Int64(fresh.count), limit - offset))])  // checked: offset < limit
     }

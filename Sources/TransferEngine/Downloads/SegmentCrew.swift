@@ -109,7 +109,10 @@ struct SegmentCrew: Sendable {
   private func note(_ outcome: SegmentOutcome, _ run: inout Run) {
     switch outcome {
     case .ended: run.failures = 0
-    case .overloaded: run.growth.refused(connections: run.connections)
+    case .overloaded:
+      run.growth.refused(connections: run.connections)
+      // Nobody is left: the attempt ends, and the next one comes after the time that the server asks for.
+      if run.connections == 0 { giveUp("the server takes no connection now", &run) }
     case .refused(let reason): giveUp(reason, &run)
     case .broken(let received):
       run.failures = received > SegmentPlan.minimumRest ? 0 : run.failures + 1  // checked: at most the maximum

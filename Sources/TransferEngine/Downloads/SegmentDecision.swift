@@ -35,8 +35,13 @@ enum SegmentDecision: Equatable, Sendable {
     guard first == start, last < total, theirs ?? total == total else {
       return .refuse(reason: "the server sent another part than was asked for (\(field))")
     }
-    guard !validators.contradict(Validators(of: head)) else {
+    let theirValidators = Validators(of: head)
+    guard !validators.contradict(theirValidators) else {
       return .refuse(reason: "the server sent a part of another version")
+    }
+    // A server that ignores If-Range may send any version. A 206 has the ETag that a 200 would have (RFC 9110 §15.3.7).
+    guard validators.conditions.isEmpty || validators.agreeStrongly(with: theirValidators) else {
+      return .refuse(reason: "the server sent a part without saying of which version")
     }
     guard let end = (CheckedNumber(last) + 1).value, let length = (CheckedNumber(end) - first).value else {
       return .refuse(reason: "the server sent a part beyond the largest file")

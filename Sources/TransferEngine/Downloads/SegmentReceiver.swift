@@ -15,6 +15,12 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
   /// Body bytes that were written.
   private(set) var received: Int64 = 0
 
+  /// Whether the body ended before the segment did.
+  var isShort: Bool {
+    guard case .take? = decision, let limit = board.limit(of: segment) else { return false }
+    return offset < min(end, limit)
+  }
+
   private let board: SegmentBoard
   private let segment: Int
   private let part: PartialFile
@@ -53,7 +59,6 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
     switch decision {
     case .take(let end):
       self.end = end
-      board.confirm(segment)
       return .takeBody
     case .wait: return .dropBody
     case .refuse: return .stop
@@ -61,6 +66,8 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
   }
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    // A server may answer to a range and send nothing.
+    if received == 0 { board.confirm(segment) }
     guard let limit = board.limit(of: segment), offset < limit else { return .stop }
     let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
     guard afterwards <= end else { throw Self.tooLong }

@@ -99,6 +99,13 @@ final class PartialFile: Sendable {
     futimens(descriptor, &times)
   }
 
+  /// Bytes of the disk that the file already has, written or only reserved.
+  var allocatedBytes: Int64 {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return 0 }
+    return (CheckedNumber(status.st_blocks) * 512).value ?? 0
+  }
+
   /// Writes all bytes, in as many calls as needed.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) {
     var done = 0
@@ -131,13 +138,9 @@ final class PartialFile: Sendable {
     }
   }
 
-  /// Reserves space for the whole file without changing its length, so that segments are written to few extents. A file
-  /// system that cannot do that is no error. Blocks.
-  /// - Throws: `.file(.diskFull)`.
-  func reserveSpace(_ total: Int64) throws(TransferError) {
-    guard linux_reserve_space(descriptor, total) != 0, [ENOSPC, EDQUOT].contains(errno) else { return }
-    throw .file(.system("cannot reserve \(total) bytes for \(path)", errno: errno))
-  }
+  /// Reserves space for the whole file without changing its length, so that segments are written to few extents, where the
+  /// file system can do that and has the space. Blocks.
+  func reserveSpace(_ total: Int64) { _ = linux_reserve_space(descriptor, total) }
 
   /// Syncs bytes and length to disk. Blocks; not for the transfer loop. After an error the data counts as lost: the
   /// kernel may have dropped the pages, and a second call would report success (fsync(2)). So every later call fails

@@ -31,6 +31,8 @@ final class SegmentBoard: Sendable {
     var signalledAt = ContinuousClock.now
     /// Body bytes of all connections but the lead.
     var received: Int64 = 0
+    /// The highest rate of a connection that has ended.
+    var fastest: Double?
   }
   private let state: Mutex<State>
   /// The lead's transfer has ended.
@@ -104,9 +106,15 @@ final class SegmentBoard: Sendable {
   /// From now on records say which bytes are on disk.
   /// - Parameter makeMap: makes the map of the bytes on disk. Blocks for a moment.
   func beginSegments(_ makeMap: (ByteRanges) -> PieceMap?) {
-    state.withLock { state in
+    let completed = state.withLock { state in
       state.isSegmented = true
-      if state.map == nil { state.map = makeMap(state.plan.completed) }
+      return state.plan.completed
+    }
+    // Not below the lock, for which the loop's thread waits.
+    guard let map = makeMap(completed) else { return }
+    state.withLock { state in
+      let written = state.plan.completed.ranges
+      state.map = written.allSatisfy { map.note($0, within: $0) } ? map : nil
     }
   }
 
@@ -124,7 +132,8 @@ final class SegmentBoard: Sendable {
       guard !state.isCancelled else { return nil }
       let rates = Self.rates(state)
       let segment = state.plan.take(
-        rate: rates.values.max(), rates: rates, isTentative: !confirmation.hasHappened)
+        rate: [rates.values.max(), state.fastest].compactMap(\.self).max(), rates: rates,
+        isTentative: !confirmation.hasHappened)
       if let segment { state.beganAt[segment.id] = .now }
       Self.cancelEmpty(&state)
       return segment
@@ -160,6 +169,11 @@ final class SegmentBoard: Sendable {
   /// The connection of a segment has ended. What it has not fetched is free.
   func end(_ id: Int) {
     state.withLock { state in
+      if let segment = state.plan.segment(id), let began = state.beganAt[id] {
+        let seconds = max(began.duration(to: .now) / .seconds(1), 0.1)
+        // checked: start ≤ position
+        state.fastest = max(Double(segment.position - segment.start) / seconds, state.fastest ?? 0)
+      }
       state.plan.end(id)
       state.cancellations[id] = nil
       state.beganAt[id] = nil

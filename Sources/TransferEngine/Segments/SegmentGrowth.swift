@@ -3,7 +3,7 @@ import WireValues
 /// Whether a download gets another connection. Pure: it is told the rates, and says how many connections there may be.
 ///
 /// A fixed number is used at once. `automatic` begins with one connection and adds one after each measurement, as long as
-/// the last one has raised the rate of all together by a tenth of what a connection had; otherwise it takes that
+/// the last one has raised the rate of all together by a quarter of what a connection had; otherwise it takes that
 /// one back and stays. A server that refuses (429, 503, a refused connection) ends the growth for this attempt.
 struct SegmentGrowth: Equatable, Sendable {
   /// The most connections, the first one included.

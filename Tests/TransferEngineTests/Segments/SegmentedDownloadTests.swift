@@ -63,6 +63,7 @@ import Testing
     "a server that refuses ranges, or sends something else, costs nothing but the attempt: one connection fetches the file",
     arguments: [
       "200", "shifted", "lies about the total", "another version", "no Content-Range", "multipart", "404", "encoded",
+      "no validator",
     ])
   func refusals(fault: String) async throws {
     let payload = Payload(size: 8 << 20)
@@ -86,6 +87,11 @@ import Testing
         }
       case "no Content-Range": behaviour.withoutContentRange()
       case "multipart": behaviour.multipartRanges()
+      case "no validator":
+        behaviour.answering(on: .ranged) { answer, _ in
+          answer.headers["ETag"] = nil
+          answer.headers["Last-Modified"] = nil
+        }
       case "404": behaviour.answering(on: .ranged) { answer, _ in answer.replace(404, body: Data("gone".utf8)) }
       default: behaviour.answering(on: .ranged) { answer, _ in answer.headers["Content-Encoding"] = "gzip" }
       }
@@ -326,6 +332,101 @@ import Testing
     #expect(response.error == nil)
     try fixture.expectOnly(payload)
     #expect(server.requests.filter { $0.range == nil }.count == 2)
+  }
+
+  @Test("when only refusals are left, the attempt ends with a bounded number of requests")
+  func onlyRefusals() async throws {
+    let payload = Payload(size: 16 << 20)
+    let ranged = When { request, ordinal in request.range != nil && ordinal == 1 }
+    let proceed = Gate()
+    let handler = FileBehaviour.file(payload)
+      .holding(after: Self.mebibyte, until: proceed, on: .fresh).dropping(after: Self.mebibyte + 1, on: .fresh)
+      .holding(after: 100_000, reached: proceed, until: proceed, on: ranged).dropping(after: 200_000, on: ranged)
+      .answering(on: .after(2)) { answer, _ in answer.replace(503, body: Data("later".utf8)) }
+      .handler()
+    let server = try LoopbackServer(handler)
+    let fixture = try DownloadFixture()
+    let response = await (try fixture.download(.of(server), segmentation: Segmentation(.fixed(2)))).resume().response()
+    #expect(response.error != nil)
+    #expect(response.resumeData != nil)
+    #expect(server.requests.count < 10, "\(server.requests.count)")
+  }
+
+  @Test("a range without a body is a broken connection: it is not asked for without end")
+  func emptyRanges() async throws {
+    let payload = Payload(size: 8 << 20)
+    let proceed = Gate()
+    let count = Mutex(0)
+    let handler = FileBehaviour.file(payload).holding(after: Self.mebibyte, until: proceed, on: .fresh)
+      .answering(on: .ranged) { answer, _ in
+        answer.framing = .chunks(isEnded: true)
+        answer.range = answer.range.lowerBound..<answer.range.lowerBound
+      }
+      .handler()
+    let server = try LoopbackServer { request in
+      if request.range != nil,
+        count.withLock({ (count: inout Int) in
+          count += 1; return count
+        }) >= 5
+      {
+        proceed.open()
+      }
+      return handler(request)
+    }
+    let fixture = try DownloadFixture()
+    var segmentation = Segmentation(.fixed(4))
+    segmentation.interval = .milliseconds(50)
+    let response = await (try fixture.download(.of(server), segmentation: segmentation)).resume().response()
+    #expect(response.error == nil)
+    try fixture.expectOnly(payload)
+    #expect(server.requests.count < 20, "\(server.requests.count)")
+  }
+
+  @Test("a first connection that stalls does not hold up a file that the others can fetch")
+  func stalledLead() async throws {
+    let payload = Payload(size: 8 << 20)
+    let server = try LoopbackServer(.file(payload).stalling(after: 2 << 20, on: .fresh))
+    let fixture = try DownloadFixture()
+    var segmentation = Segmentation(.fixed(4))
+    segmentation.interval = .milliseconds(200)
+    let began = ContinuousClock.now
+    let request = try TransferRequest.of(server, stallTimeout: .seconds(120))
+    let response = await (try fixture.download(request, segmentation: segmentation)).resume().response()
+    #expect(response.error == nil)
+    #expect(began.duration(to: .now) < .seconds(100))
+    try fixture.expectOnly(payload)
+  }
+
+  @Test("bytes that must be compared are compared before another connection begins")
+  func comparesFirst() async throws {
+    let payload = Payload(size: 16 << 20)
+    let fixture = try DownloadFixture()
+    let journal = Journal()
+    let first = try LoopbackServer(.file(payload).holding(after: 4 << 20, until: Gate()))
+    let request = try fixture.download(.of(first), journal: journal)
+    let arrived = Gate()
+    request.downloadProgress { if $0.completed == 4 << 20 { arrived.open() } }
+    request.resume()
+    try await arrived.wait()
+    _ = await request.cancelProducingResumeData()
+    // As after a kill: the record names the file, and its length differs from the last checkpoint.
+    let record = try #require(journal.records.value.first)
+    // Another program has changed the last bytes.
+    let path = fixture.directory.path(record.partialFile.name)
+    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try handle.seek(toOffset: UInt64((4 << 20) - 1000))
+    try handle.write(contentsOf: Data(repeating: 1, count: 1000))
+    try handle.close()
+    let server = try LoopbackServer(.file(payload))
+    let response = await
+      (try fixture.download(
+        .of(server), resumingWith: record.encoded(), journal: Journal(), segmentation: Segmentation(.fixed(4))))
+      .resume()
+      .response()
+    #expect(response.error == nil)
+    try fixture.expectOnly(payload)
+    // The comparison came first, and found that nothing may be joined.
+    #expect(server.requests[1].range == nil)
   }
 
   @Test("a small file, and one from a server that says it has no ranges, need one request")
