@@ -76,8 +76,9 @@ url=http://127.0.0.1:$nginx_port/big.iso
 say "A file of $(mib $size) on a server that sends 20 MiB per second. No daemon is running; 'add' starts one."
 start_daemon
 echo "\$ transferctl add $url \\"
-echo "      --checksum sha-256=$sum"
-job=$(transferctl add "$url" --checksum "sha-256=$sum")
+echo "      --segments 1 --checksum sha-256=$sum"
+# One connection, so that the server's log has one line for each run.
+job=$(transferctl add "$url" --segments 1 --checksum "sha-256=$sum")
 echo "$job"
 
 is_half_way() { (($(field bytesDone) >= size / 2)); }
