@@ -63,6 +63,9 @@ public struct JobOptions: Equatable, Sendable {
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
     _ = try download.permissions()
+    if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https"].contains(scheme) {
+      throw WireError("segments are for http and https: a file is fetched by one connection with \(scheme)")
+    }
     try checkFreshness(scheme: scheme)
     try checkHeaders()
     try network.check(scheme: scheme)

@@ -117,6 +117,19 @@ import Testing
     #expect(server.requests.count == before + 1)
   }
 
+  @Test("segments mean nothing for a protocol without ranges: more than one is refused, and one is not")
+  func otherProtocols() async throws {
+    let daemon = try await Daemon()
+    for url in ["ftp://127.0.0.1:9/a", "sftp://127.0.0.1:9/a"] {
+      let refused = try await daemon.ctl("add", url, "-d", daemon.downloads, "--segments", "2", "--paused")
+      #expect(refused.status == 64 && refused.stderr.contains("segments"), "\(refused.status) \(refused.stderr)")
+      let accepted = try await daemon.ctl(
+        "add", url, "-d", daemon.downloads, "--segments", "1", "--paused", "--replace")
+      #expect(accepted.status == 0, "\(accepted.stderr)")
+      _ = try await daemon.ctl("remove", "--all")
+    }
+  }
+
   @Test("a mistake is named before a job exists", arguments: ["0", "33", "-1", "two", "1.5", "", "04"])
   func mistakes(_ segments: String) async throws {
     let daemon = try await Daemon()
