@@ -143,8 +143,7 @@ import Testing
       ["add", "http://u:p@ss@h/"], ["add", "http://h/a\nb"], ["add", "http://h/a\r\nX: y"],
       ["add", url, "--segments", "33"], ["add", url, "--mirror", url], ["add", url, "--bogus"],
       ["add", url, "-o", ""], ["add", url, "-o", "../x"], ["add", url, "-o", "a/../../x"],
-      ["add", url, "-o", ".."],
-      ["add", url, "-o", "x/"], ["add", url, "-o", String(repeating: "n", count: 300)],
+      ["add", url, "-o", ".."], ["add", url, "-o", "x/"], ["add", url, "-o", String(repeating: "n", count: 300)],
       ["add", url, "-d", ""],
       ["add", url, "-o", "x", "-J"], ["add", url, url + "2", "-o", "x"], ["add", url, "-o", "{size}"],
       ["add", url, "-o", "a{"], ["add", url, "-o", "a}"], ["add", url, "-o", "/a/{name}"],
@@ -159,14 +158,12 @@ import Testing
       ["add", url, "--checksum", "crc=00"], ["add", url, "--limit-rate", "0"],
       ["add", url, "--limit-rate=-1"],
       ["add", url, "--limit-rate", "1X"], ["add", url, "--retries", "-1"],
-      ["add", url, "--priority", "high"],
-      ["add", url, "--header", "X"], ["add", url, "--header", "Host: x"],
+      ["add", url, "--priority", "high"], ["add", url, "--header", "X"], ["add", url, "--header", "Host: x"],
       ["add", url, "--header", "Range: bytes=1-"],
       ["add", url, "--header", "Content-Length: 1"], ["add", url, "--header", "X: a\r\nY: b"],
       ["add", url, "--stall-timeout", "soon"], ["add", url, "--timeout", "1"], ["add", url, "--batch", ""],
       ["add", url, "--key", ""], ["upload", "x"], ["limit", "--down", "fast"], ["limit", "down"],
-      ["statuss"],
-      ["add", "-i", "/nonexistent/file"],
+      ["statuss"], ["add", "-i", "/nonexistent/file"],
     ]
     for arguments in table {
       let result = try await daemon.run(arguments)

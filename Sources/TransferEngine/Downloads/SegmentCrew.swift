@@ -85,7 +85,7 @@ struct SegmentCrew: Sendable {
     switch event {
     case .leadEnded:
       run.isLeadRunning = false
-      // Nobody is left to fetch the rest, and the download itself decides what follows.
+      // Without another connection the crew ends, and the download requests the rest or fails.
       if run.workers > 0 { await fill(&run, &group) }
     case .confirmed:
       await fill(&run, &group)
@@ -111,7 +111,7 @@ struct SegmentCrew: Sendable {
     case .ended: run.failures = 0
     case .overloaded:
       run.growth.refused(connections: run.connections)
-      // Nobody is left: the attempt ends, and the next one comes after the time that the server asks for.
+      // No connection is left: the attempt ends, and the next one waits as long as the server asks for.
       if run.connections == 0 { giveUp("the server takes no connection now", &run) }
     case .refused(let reason): giveUp(reason, &run)
     case .broken(let received):

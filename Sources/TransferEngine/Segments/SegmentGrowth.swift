@@ -7,7 +7,7 @@ import WireValues
 /// one back and stays. A server that refuses (429, 503, a refused connection) ends the growth for this attempt.
 struct SegmentGrowth: Equatable, Sendable {
   /// The most connections, the first one included.
-  private(set) var limit: Int
+  let limit: Int
   /// How many there may be now.
   private(set) var allowed: Int
   /// Bytes a second before the last connection was added.
@@ -30,9 +30,6 @@ struct SegmentGrowth: Equatable, Sendable {
       isSettled = false
     }
   }
-
-  /// Whether the number may still rise.
-  var isGrowing: Bool { !isSettled }
 
   /// The rate of a whole interval is known.
   /// - Parameters:

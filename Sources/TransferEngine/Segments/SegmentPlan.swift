@@ -95,8 +95,8 @@ struct SegmentPlan: Sendable {
     return add(middle..<victim.end)  // checked: between position and end
   }
 
-  /// The server sends this segment: nobody else has to fetch its bytes. One that was faster has fetched some of them already;
-  /// they come again.
+  /// The server sends this segment: the other connections end before it. If one of them has already fetched some of its bytes,
+  /// these are fetched twice.
   mutating func confirm(_ id: Int) {
     guard let taken = segment(id) else { return }
     for index in segments.indices

@@ -38,7 +38,7 @@ public enum SegmentPolicy: Sendable, Equatable {
 public struct Segmentation: Sendable {
   /// How many.
   public var policy: SegmentPolicy
-  /// Asked by an automatic download before each further connection; `nil`: nobody has to be asked.
+  /// Asked by an automatic download before each further connection; `nil`: every connection is permitted.
   public var permits: (any ConnectionPermits)?
   /// The time between two measurements of an automatic download.
   var interval = Duration.seconds(2)

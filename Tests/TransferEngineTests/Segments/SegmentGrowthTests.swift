@@ -9,7 +9,6 @@ import Testing
   func fixed() {
     var growth = SegmentGrowth(.fixed(8))
     #expect(growth.allowed == 8)
-    #expect(!growth.isGrowing)
     growth.measured(rate: 1000, rest: rest, connections: 8)
     #expect(growth.allowed == 8)
   }
