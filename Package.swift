@@ -78,15 +78,18 @@ let package = Package(
       name: "CCoding", providers: [.apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"])]),
     // Loads libcrypto itself, when it is needed.
     .target(name: "CCrypto"),
+    // Loads libexpat itself, when it is needed.
+    .target(name: "CExpat"),
     .target(name: "CLinux"),
     .target(name: "Digests", dependencies: ["CCrypto"], swiftSettings: strict),
     .target(name: "WireValues", swiftSettings: fuzzed),
+    .target(name: "XMLReader", dependencies: ["CExpat"], swiftSettings: fuzzed),
     .target(name: "CTasks"),
     .target(name: "Threads", dependencies: ["CLinux", "CTasks", "WireValues"], swiftSettings: strict),
     .target(
       name: "TransferEngine",
       dependencies: [
-        "CCoding", "CCurl", "CLinux", "Digests", "Threads", "WireValues",
+        "CCoding", "CCurl", "CLinux", "Digests", "Threads", "WireValues", "XMLReader",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -112,6 +115,7 @@ let package = Package(
       "transferd",
       dependencies: [
         "HTTPServer", "TransferEngine", "TransferAPI", "Store", "Digests", "CLinux", "Threads", "WireValues",
+        "XMLReader",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -124,7 +128,7 @@ let package = Package(
     program(
       "transferctl",
       dependencies: [
-        "Digests", "TransferAPI", "WireValues",
+        "Digests", "TransferAPI", "WireValues", "XMLReader",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     // No product: what scripts/bench.sh and the memory tests run.
@@ -154,6 +158,7 @@ let package = Package(
       swiftSettings: common),
     .testTarget(
       name: "WireValuesTests", dependencies: ["WireValues"], swiftSettings: common),
+    .testTarget(name: "XMLReaderTests", dependencies: ["XMLReader"], swiftSettings: common),
     .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: common),
     .testTarget(
       name: "TransferAPITests", dependencies: ["TransferAPI"], swiftSettings: common),
