@@ -139,8 +139,15 @@ final class PartialFile: Sendable {
   }
 
   /// Reserves space for the whole file without changing its length, so that segments are written to few extents, where the
-  /// file system can do that and has the space. Blocks.
-  func reserveSpace(_ total: Int64) { _ = linux_reserve_space(descriptor, total) }
+  /// file system can do that and has the space. Not on tmpfs: it has no extents, and fills all the memory at once with
+  /// zeros, a third of a second for each GiB. Blocks.
+  func reserveSpace(_ total: Int64) {
+    guard linux_file_system_type(descriptor) != Self.tmpfs else { return }
+    _ = linux_reserve_space(descriptor, total)
+  }
+
+  /// TMPFS_MAGIC of statfs(2).
+  private static let tmpfs: Int64 = 0x0102_1994
 
   /// Syncs bytes and length to disk. Blocks; not for the transfer loop. After an error the data counts as lost: the
   /// kernel may have dropped the pages, and a second call would report success (fsync(2)). So every later call fails
