@@ -8,6 +8,8 @@
 #   unchanged          a list of small files that have not changed, with --if-changed, against curl -Z -z
 #   tls                the same over HTTPS with HTTP/2
 #   segments           one file with several connections, against curl and aria2; a kill (scripts/bench-segments.sh)
+#   loss               one file over a network with 200 ms and 1 % loss; needs root and half an hour, so it runs only when it is named
+#   slow               1,000 transfers of 10 KiB/s at once, against aria2
 #   idle               an idle daemon
 #   queue              a million adds against a loop on SQLite; verbs and lists of 100,000 jobs; one call of transferctl
 #   limits             how exactly limits of speed are kept (scripts/bench-limits.sh)
@@ -21,6 +23,8 @@
 #   LARGE_MIB=2048     size of the large file
 #   FILES=10000        number of small files of 4 KiB
 #   SEGMENTS_MIB=320   size of the file of the section segments
+#   LOSS_MIB=80        size of the file of the section loss; one round unless ROUNDS is given
+#   SLOW_FILES=1000    transfers of the section slow
 #   ADDS=1000000       number of URLs that the section queue adds
 #   LIMIT=300          time limit of one run of a tool, in seconds
 #
@@ -39,6 +43,10 @@ cd "$(dirname "$0")/.."
 . scripts/bench-queue.sh
 # shellcheck source=scripts/bench-segments.sh
 . scripts/bench-segments.sh
+# shellcheck source=scripts/bench-loss.sh
+. scripts/bench-loss.sh
+# shellcheck source=scripts/bench-slow.sh
+. scripts/bench-slow.sh
 # shellcheck source=scripts/bench-unchanged.sh
 . scripts/bench-unchanged.sh
 # shellcheck source=scripts/bench-limits.sh
@@ -47,11 +55,11 @@ repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small unchanged tls segments idle queue limits engine memory upload uploads webdav s3 tus)
+all=(large small unchanged tls segments slow idle queue limits engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
-  [[ " ${all[*]} " == *" $part "* ]] || {
-    echo "usage: ${0##*/} [${all[*]}]" >&2
+  [[ " ${all[*]} loss " == *" $part "* ]] || {
+    echo "usage: ${0##*/} [${all[*]} loss]" >&2
     exit 64
   }
 done
@@ -63,6 +71,7 @@ nginx_pid='' daemon=''
 cleanup() {
   stop_ours "$daemon" "$work"
   # The servers of a section that was interrupted.
+  [[ ! $lossy_pid ]] || loss_network down
   for pid in $(jobs -p); do kill "$pid" 2>/dev/null || true; done
   stop_ours "$nginx_pid" "$work"
   rm -rf "${made[@]}"
@@ -148,6 +157,7 @@ serve_with_nginx "$work/nginx" "$www" \
    http2_max_requests 1000000;
    location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
    location /limited/ { alias $www/; limit_rate 20000000; access_log $work/segments.log; }
+   location /trickle/ { alias $www/slow/; limit_rate 10k; }
    location /sparse/ { alias $sparse/; }"
 base=http://127.0.0.1:$nginx_port
 # The authority to trust; empty in all sections but tls.
@@ -156,6 +166,7 @@ ca=
 # ---- one run of a tool
 
 export TRANSFERD_SOCKET=$work/transferd.sock
+inside=() # a command that runs the daemon elsewhere, such as in a network namespace
 start_daemon() { # STATE-DIR [FLAG…]
   stop_ours "$daemon" "$work"
   rm -rf "$1"
@@ -166,7 +177,7 @@ start_daemon() { # STATE-DIR [FLAG…]
 restart_daemon() { # the same, with the existing state
   local state=$1
   shift
-  transferd --state-dir "$state" --socket "$TRANSFERD_SOCKET" "$@" </dev/null >/dev/null 2>"$work/transferd.log" &
+  "${inside[@]}" transferd --state-dir "$state" --socket "$TRANSFERD_SOCKET" "$@" </dev/null >/dev/null 2>"$work/transferd.log" &
   daemon=$!
   for _ in {1..200}; do
     transferctl daemon status >/dev/null 2>&1 && return
@@ -386,6 +397,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in unchanged tls segments queue limits engine memory upload uploads webdav s3 tus; do
+for part in unchanged tls segments slow loss queue limits engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done
