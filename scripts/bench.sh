@@ -391,7 +391,7 @@ idle() { # DIR
 }
 
 echo "transferd $(transferctl version 2>/dev/null | head -1 | awk '{ print $NF }'), $(nproc) cores shared by clients and server; other load affects the results: see minimum and maximum"
-for peer in "${peers[@]}"; do "$peer" --version | head -1 | awk '{ print "  " $1, $2, $3 }'; done
+for peer in "${peers[@]}"; do "$peer" --version | awk 'NR == 1 { print "  " $1, $2, $3 }'; done
 for i in "${!places[@]}"; do
   if wants large; then large "${places[i]}" "$i"; fi
   if wants small; then small "${places[i]}" "$i"; fi
