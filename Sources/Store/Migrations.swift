@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 8
+  static let version: Int32 = 9
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -48,6 +48,10 @@ enum Migrations {
     migrator.registerMigration("8") { db in
       try db.execute(sql: limits)
       try db.execute(sql: "PRAGMA user_version = 8")
+    }
+    migrator.registerMigration("9") { db in
+      try db.execute(sql: sources)
+      try db.execute(sql: "PRAGMA user_version = 9")
     }
     return migrator
   }

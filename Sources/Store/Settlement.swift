@@ -28,6 +28,8 @@ public struct Settlement: Equatable, Sendable {
   public var destination: String?
   /// With `complete`: what is known of the file now. `nil`: nothing is stored.
   public var fileRecord: Data?
+  /// What is known of a download's sources; empty: only its own URL.
+  public var sources: [JobSource] = []
   /// The attempt made progress: consecutive attempts without progress are counted anew, from this one.
   public var resetAttempts = false
   /// The attempt does not count towards `maxAttempts`: it waited for space on the disk.

@@ -65,6 +65,7 @@ extension Transaction {
     if job.kind == .upload, job.state.isFinal { try leaveLine(id) }
     sums.replace(before, by: job.share, owner: job.owner, batch: job.batch)
     try insertAttempt(settlement, of: job, timings: timings, now: now)
+    try storeSources(settlement.sources, of: id)
     try note(
       .state, job: id, of: job.owner, at: now, from: .running, to: job.state, reason: settlement.reason,
       error: job.newError, result: job.result)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// `show`: a job, its options, and its attempts. In JSON, `options` and `attempts` are on the same level as the job's
+/// `show`: a job, its options, and its attempts. In JSON, `options`, `sources` and `attempts` are on the same level as the job's
 /// fields.
 public struct JobDetail: Equatable, Sendable {
   public var job: Job
@@ -16,6 +16,8 @@ public struct JobDetail: Equatable, Sendable {
   public var blockedBy: JobID?
   /// The uid of the user who submitted the job; `nil` if the daemon does not report it.
   public var owner: UInt32?
+  /// The places from which the file is fetched, the job's own URL first; empty if that is the only one.
+  public var sources: [JobSource] = []
   /// The 100 newest, the newest last.
   public var attempts: [Attempt]
 
@@ -27,7 +29,7 @@ public struct JobDetail: Equatable, Sendable {
 }
 
 extension JobDetail: Codable {
-  private enum CodingKeys: String, CodingKey { case options, attempts }
+  private enum CodingKeys: String, CodingKey { case options, sources, attempts }
 
   /// Facts that JSON has among the options.
   fileprivate enum FactKeys: String, CodingKey {
@@ -40,6 +42,7 @@ extension JobDetail: Codable {
     self.init(
       job: try Job(from: decoder), options: JobOptions(),
       attempts: try container.decode([Attempt].self, forKey: .attempts))
+    sources = try container.decodeIfPresent([JobSource].self, forKey: .sources) ?? []
     let facts = try container.nestedContainer(keyedBy: FactKeys.self, forKey: .options)
     var reader = ShownOptionReader(
       reader: OptionReader(container: try container.nestedContainer(keyedBy: OptionName.self, forKey: .options)))
@@ -57,6 +60,7 @@ extension JobDetail: Codable {
     try job.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(attempts, forKey: .attempts)
+    if job.kind == .download { try container.encode(sources, forKey: .sources) }
     var writer = ShownOptionWriter(
       writer: OptionWriter(container: container.nestedContainer(keyedBy: OptionName.self, forKey: .options)))
     var options = options

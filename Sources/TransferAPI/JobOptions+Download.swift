@@ -23,6 +23,13 @@ extension JobOptions {
     /// How many connections fetch the file.
     public var segments = SegmentCount.automatic
 
+    /// Further sources of the same file: http or https URLs, the preferred ones first.
+    public var mirrors: [String] = []
+    /// The bytes that the file must have; `nil`: unknown.
+    public var size: Int64?
+    /// Digests of the file's pieces; a piece that is wrong is fetched again.
+    public var pieces: FilePieces?
+
     public init() {}
 
     mutating func visit(_ visitor: inout some OptionVisitor) throws {
@@ -36,6 +43,9 @@ extension JobOptions {
       try visitor.option("remoteTime", &remoteTime, default: false)
       try visitor.size("maxSize", &maxSize)
       try visitor.option("segments", &segments, default: .automatic)
+      try visitor.urls("mirrors", &mirrors)
+      try visitor.option("size", &size, default: nil)
+      try visitor.option("pieces", &pieces, default: nil)
     }
 
     /// The value of `mode`; `nil` if there is none.

@@ -48,6 +48,15 @@ private struct SecretRemover: OptionVisitor {
     value = open
   }
 
+  mutating func urls(_ name: String, _ value: inout [String]) throws {
+    for (index, url) in value.enumerated() {
+      let open = Secrets.redacting(url: url)
+      guard open != url else { continue }
+      secrets.lists[name, default: [:]][index] = url
+      value[index] = open
+    }
+  }
+
   mutating func headers(_ name: String, _ value: inout [String: String]) throws {
     let hidden = value.filter { Secrets.isSecret(headerName: $0.key) }
     for name in hidden.keys { value[name] = nil }
@@ -76,6 +85,10 @@ private struct SecretInserter: OptionVisitor {
     if let url = secrets.urls[name] { value = url }
   }
 
+  func urls(_ name: String, _ value: inout [String]) throws {
+    for (index, url) in secrets.lists[name] ?? [:] where value.indices.contains(index) { value[index] = url }
+  }
+
   func headers(_ name: String, _ value: inout [String: String]) throws {
     value.merge(secrets.headers) { $1 }
   }
@@ -94,6 +107,10 @@ private struct RedactionFinder: OptionVisitor {
 
   mutating func url(_ name: String, _ value: inout String?) throws {
     if let value, Secrets.isRedacted(url: value) { hasFound = true }
+  }
+
+  mutating func urls(_ name: String, _ value: inout [String]) throws {
+    if value.contains(where: Secrets.isRedacted(url:)) { hasFound = true }
   }
 
   mutating func form(_ name: String, _ value: inout [FormField]) throws {

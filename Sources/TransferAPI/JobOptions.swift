@@ -67,6 +67,7 @@ public struct JobOptions: Equatable, Sendable {
       throw WireError("segments are for http and https: a file is fetched by one connection with \(scheme)")
     }
     try checkFreshness(scheme: scheme)
+    try checkSources(scheme: scheme)
     try checkHeaders()
     try network.check(scheme: scheme)
     try schedule.check()

@@ -2,6 +2,8 @@
 public struct OptionSecrets: Codable, Equatable, Sendable {
   /// Whole URLs that hold userinfo or secret query items, by the option's name.
   public var urls: [String: String] = [:]
+  /// The same for lists of URLs, by their position.
+  public var lists: [String: [Int: String]] = [:]
   /// Values of header fields, by name.
   public var headers: [String: String] = [:]
   /// Texts of form fields, by their position.
@@ -9,10 +11,10 @@ public struct OptionSecrets: Codable, Equatable, Sendable {
 
   public init() {}
 
-  public var isEmpty: Bool { urls.isEmpty && headers.isEmpty && form.isEmpty }
+  public var isEmpty: Bool { urls.isEmpty && lists.isEmpty && headers.isEmpty && form.isEmpty }
 
   private enum CodingKeys: String, CodingKey {
-    case urls, headers, form
+    case urls, lists, headers, form
     /// Two URLs that schema version 3 stored under their own names.
     case collection, endpoint
   }
@@ -23,6 +25,7 @@ public struct OptionSecrets: Codable, Equatable, Sendable {
     for key in [CodingKeys.collection, .endpoint] {
       if let url = try container.decodeIfPresent(String.self, forKey: key) { urls[key.rawValue] = url }
     }
+    lists = try container.decodeIfPresent([String: [Int: String]].self, forKey: .lists) ?? [:]
     headers = try container.decodeIfPresent([String: String].self, forKey: .headers) ?? [:]
     form = try container.decodeIfPresent([Int: String].self, forKey: .form) ?? [:]
   }
@@ -30,6 +33,7 @@ public struct OptionSecrets: Codable, Equatable, Sendable {
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     if !urls.isEmpty { try container.encode(urls, forKey: .urls) }
+    if !lists.isEmpty { try container.encode(lists, forKey: .lists) }
     if !headers.isEmpty { try container.encode(headers, forKey: .headers) }
     if !form.isEmpty { try container.encode(form, forKey: .form) }
   }

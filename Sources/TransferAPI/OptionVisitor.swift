@@ -4,6 +4,8 @@ protocol OptionVisitor {
     _ name: String, _ value: inout Value, default standard: Value) throws
   /// A URL, which may hold userinfo and secret query items.
   mutating func url(_ name: String, _ value: inout String?) throws
+  /// URLs, which may hold userinfo and secret query items.
+  mutating func urls(_ name: String, _ value: inout [String]) throws
   /// Header fields, of which some may hold secrets.
   mutating func headers(_ name: String, _ value: inout [String: String]) throws
   /// Fields of a form, of which some may hold secrets.
@@ -12,6 +14,7 @@ protocol OptionVisitor {
 
 extension OptionVisitor {
   mutating func url(_ name: String, _ value: inout String?) throws { try option(name, &value, default: nil) }
+  mutating func urls(_ name: String, _ value: inout [String]) throws { try option(name, &value, default: []) }
   mutating func headers(_ name: String, _ value: inout [String: String]) throws { try map(name, &value) }
   mutating func form(_ name: String, _ value: inout [FormField]) throws { try option(name, &value, default: []) }
 

@@ -141,7 +141,7 @@ import Testing
       ["add", "http://a b/"],
       ["add", "file:///etc/passwd"], ["add", "gopher://h/"], ["add", "dict://h/"], ["add", "gopher://h/x"],
       ["add", "http://u:p@ss@h/"], ["add", "http://h/a\nb"], ["add", "http://h/a\r\nX: y"],
-      ["add", url, "--segments", "33"], ["add", url, "--mirror", url], ["add", url, "--bogus"],
+      ["add", url, "--segments", "33"], ["add", url, "--bogus"],
       ["add", url, "-o", ""], ["add", url, "-o", "../x"], ["add", url, "-o", "a/../../x"],
       ["add", url, "-o", ".."], ["add", url, "-o", "x/"], ["add", url, "-o", String(repeating: "n", count: 300)],
       ["add", url, "-d", ""],

@@ -21,6 +21,7 @@ import Testing
     options.headers = ["Authorization": "Bearer s3cret", "X-Trace": "1"]
     options.upload.collection = "https://h/in/?token=s3cret&a=1"
     options.upload.endpoint = "https://me:s3cret@s3.test/?sig=s3cret"
+    options.download.mirrors = ["https://a/1", "https://me:s3cret@b/1", "https://c/1?token=s3cret"]
     options.network.proxy = "socks5h://me:s3cret@proxy.test:1080"
     options.upload.form = [
       FormField(name: "file", value: .file), FormField(name: "api_token", value: .text("s3cret")),
@@ -35,7 +36,7 @@ import Testing
     let expected: [String: OptionForm] = [
       "headers": .fields, "secretHeaders": .fields, "limitRate": .text, "maxAttempts": .number, "connectTimeout": .text,
       "notBefore": .time, "insecure": .flag, "ipVersion": .number, "resolve": .texts, "retryStatus": .numbers,
-      "checksum": .text, "credentials": .text, "maxSize": .text, "replace": .flag,
+      "checksum": .text, "mirrors": .texts, "size": .number, "credentials": .text, "maxSize": .text, "replace": .flag,
     ]
     for (name, form) in expected { #expect(JobOptions.forms[name] == form, "\(name)") }
   }
@@ -47,6 +48,7 @@ import Testing
     #expect(options.upload.collection == "https://h/in/?token=***&a=1")
     #expect(options.upload.endpoint == "https://s3.test/?sig=***")
     #expect(options.network.proxy == "socks5h://proxy.test:1080")
+    #expect(options.download.mirrors == ["https://a/1", "https://b/1", "https://c/1?token=***"])
     #expect(options.upload.form.map(\.description) == ["file=@", "api_token=***", "title=plain"])
     #expect(!String(decoding: try WireCoding.encoder().encode(options), as: UTF8.self).contains("s3cret"))
   }
@@ -77,11 +79,11 @@ import Testing
         "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "ifChanged", "ifExists",
         "insecure", "ipVersion",
         "limitRate",
-        "maxAttempts", "maxSize", "method", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "profile",
+        "maxAttempts", "maxSize", "method", "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile",
         "protocol",
         "proxy",
         "proxyCredentials", "referer", "region", "remoteTime", "replace", "resolve", "retryFor", "retryStatus",
-        "secretHeaders", "segments",
+        "secretHeaders", "segments", "size",
         "stallTimeout",
         "userAgent", "verify",
       ])

@@ -29,7 +29,7 @@ import TransferAPI
   @Test(
     "unknown options and unsuitable values are usage errors",
     arguments: [
-      ["add"], ["add", "http://a", "--segments", "33"], ["add", "http://a", "--mirror", "http://b"],
+      ["add"], ["add", "http://a", "--segments", "33"],
       ["add", "http://a", "http://b", "-o", "x"], ["add", "-i", "f", "-o", "x"],
       ["add", "http://a", "-o", "../x"], ["add", "http://a", "-o", "x", "-J"],
       ["add", "http://a", "--timeout", "3"], ["add", "http://a", "http://b", "--key", "k"],

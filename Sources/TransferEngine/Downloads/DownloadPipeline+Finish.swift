@@ -75,6 +75,8 @@ extension DownloadPipeline {
       throw .verification(.length(expected: total, actual: size))
     }
     context.verification = context.total != nil ? .length : .none
+    try await checkPieces(&context, part, size)
+    if plan.sources.pieces != nil { context.verification = .digest }
     let expected = plan.expectedDigests + (context.resumeData?.declaredDigests ?? declaredByHead(context))
     guard !expected.isEmpty else {
       if context.total == nil, let head = context.head, !head.isSelfDelimiting, head.contentCoding == nil {

@@ -6,10 +6,16 @@ extension DownloadPipeline {
   /// Starts the task that runs them. Called on the loop's thread when the head of the file has arrived.
   /// - Parameter base: the attempt's request before redirects: a redirect's target may be signed for a few minutes only.
   func beginSegments(_ board: SegmentBoard, _ base: TransferRequest, _ checkpoints: Checkpointer) {
+    let probed = ProbedSources(lead: plan.lead, base)
     let crew = SegmentCrew(
-      board: board, segmentation: plan.segmentation,
+      board: board, segmentation: plan.segmentation, sources: plan.sources, lead: plan.lead,
       prepare: { () async throws(TransferError) in try await prepareSegments(board, checkpoints) },
-      fetch: { await fetch($0, board, base, checkpoints) },
+      fetch: { await fetch($0, of: $1, board, probed, checkpoints) },
+      probe: { await probe($0, board, probed, checkpoints) },
+      check: { piece in
+        guard let pieces = plan.sources.pieces, let (part, _) = checkpoints.file else { return nil }
+        return await BlockingIO.value { try? part.isGood(piece, pieces, total: board.total) }
+      },
       didGiveUp: { session.notify(core.id, .refuseToResume(reason: "one connection is used: \($0)")) })
     board.start { await crew.run() }
   }
@@ -32,18 +38,22 @@ extension DownloadPipeline {
 
   /// Fetches one segment, and follows the redirects of its request.
   private func fetch(
-    _ segment: SegmentPlan.Segment, _ board: SegmentBoard, _ base: TransferRequest, _ checkpoints: Checkpointer
+    _ segment: SegmentPlan.Segment, of source: Int, _ board: SegmentBoard, _ probed: ProbedSources,
+    _ checkpoints: Checkpointer
   ) async -> SegmentOutcome {
-    guard let (part, data) = checkpoints.file, segment.rest > 0 else { return .ended }
-    var request = base
+    guard let (part, data) = checkpoints.file, segment.rest > 0, let base = probed[source] else { return .ended }
+    let validators = source == plan.lead ? data.validators : base.validators
+    var request = base.request
     request.headers[.range] = "bytes=\(segment.position)-\(segment.end - 1)"  // checked: the rest is not empty
-    request.headers[.ifRange] = data.validators.conditions.first
+    request.headers[.ifRange] = validators.conditions.first
     request.headers[.acceptEncoding] = "identity"
     var hops = 0
     while true {
       let receiver = SegmentReceiver(
-        board: board, segment: segment.id, start: segment.position, part: part, validators: data.validators,
-        didWrite: { progress in
+        board: board, segment: segment.id, start: segment.position, part: part, validators: validators,
+        confirms: source == plan.lead,
+        didWrite: { progress, bytes in
+          plan.sources.receive(bytes, from: source)
           core.report(TransferProgress(completed: progress.completed, total: board.total))
           if progress.isCheckpointDue { checkpoints.signal(isWaiting: false) }
         })
@@ -61,15 +71,17 @@ extension DownloadPipeline {
   }
 
   /// Runs one transfer on a connection of its own: streams of one HTTP/2 connection would share its rate.
-  private func transfer(
-    _ request: TransferRequest, _ segment: Int, _ board: SegmentBoard, _ receiver: SegmentReceiver
+  func transfer(
+    _ request: TransferRequest, _ segment: Int?, _ board: SegmentBoard, _ receiver: any TransferReceiver
   ) async -> TransferOutcome {
     let id = TransferID()
     do throws(TransferError) {
       let loop = try session.performer(for: request.url)
-      board.register(segment) {
-        id.cancel()
-        Task { await loop.cancel(id) }
+      if let segment {
+        board.register(segment) {
+          id.cancel()
+          Task { await loop.cancel(id) }
+        }
       }
       var wire = session.wireRequest(request)
       wire.maximumHTTPVersion = .http1_1
@@ -83,13 +95,13 @@ extension DownloadPipeline {
     if let failure = receiver.failure { return .failed(failure) }
     switch receiver.decision {
     case .refuse(let reason)?: return .refused(reason: reason)
-    case .wait?: return .overloaded
+    case .wait(let status, _)?: return .overloaded(reason: "the server responded \(status)")
     case .take?, nil: break
     }
     switch outcome {
     case .finished: return receiver.isShort ? .broken(received: receiver.received) : .ended
     case .cancelled: return .ended
-    case .failed(.connection(.refused), _, _): return .overloaded
+    case .failed(let error, _, _) where error.isRefusedConnection: return .overloaded(reason: "\(error)")
     case .failed(let error, _, _):
       return error.isTransient ? .broken(received: receiver.received) : .refused(reason: "\(error)")
     }
@@ -118,11 +130,21 @@ extension DownloadPipeline {
       case .finished: if case .body = receiver.ending { receiver.refusal == nil } else { false }
       case .failed(.connection, _, _), .failed(.response(.truncated), _, _), .failed(.transport, _, _): true
       case .failed: false
-      case .cancelled: board.isLeadReleased
+      case .cancelled: board.isLeadReleased || plan.sources.drop(of: plan.lead) != nil
       }
+    if goesOn, case .failed(let error, _, _) = outcome, plan.sources.hasOthers(than: plan.lead),
+      plan.sources.fail(plan.lead, hasReceived: false)
+    {
+      plan.sources.drop(plan.lead, .init(reason: "\(error)", error: error))
+    }
     if !goesOn || Task.isCancelled { board.cancel() }
     // Suspending the request ends all connections; the attempt is repeated when it resumes.
     core.setTransfer(hold: { board.cancel() })
     await board.finish()
   }
+}
+
+extension TransferError {
+  /// The server, or what stands before it, accepts no connection.
+  var isRefusedConnection: Bool { if case .connection(.refused) = self { true } else { false } }
 }

@@ -41,6 +41,11 @@ extension DownloadPipeline {
     let core = core
     let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
     let base = base ?? request
+    if plan.sources.count == 0 { beginSources() }
+    plan.sources.connect(plan.lead)
+    var plan = plan
+    (plan.continuity, plan.goodPieces) = (continuity(context), context.goodPieces)
+    plan.request.redirects = plan.request.redirects ?? session.configuration.redirects
     let receiver = DownloadReceiver(
       plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: context.resumeData,
       part: context.part, pieces: context.pieces, check: headCheck(request),
@@ -65,6 +70,7 @@ extension DownloadPipeline {
     let receiver = running.receiver
     let isShort = receiver.isShort
     if let board = receiver.board { await finish(board, outcome, receiver) }
+    plan.sources.disconnect(plan.lead)
     await running.checkpoints.finish()
     core.setTransfer(hold: nil)
     core.record.didEnd(outcome)
@@ -76,6 +82,8 @@ extension DownloadPipeline {
     if let failure = running.checkpoints.failure ?? receiver.board?.failure { throw failure }
     // Other connections have fetched what this one left.
     if let board = receiver.board, board.isComplete, !Task.isCancelled { return receiver }
+    // It was ended because its source has sent wrong bytes.
+    if case .cancelled = outcome, !Task.isCancelled, let error = plan.sources.drop(of: plan.lead)?.error { throw error }
     switch outcome {
     case .cancelled: throw .cancelled
     // The status counts, even if the body of the error page was cut off.
@@ -107,6 +115,7 @@ extension DownloadPipeline {
     guard case .body = receiver.ending else { return }
     context.bodyHead = receiver.head
     if let target = receiver.target { context.target = target }
+    noteContributions(of: receiver, written: shared.written, in: &context)
     context.part = shared.part
     context.resumeData = shared.resumeData
     context.onDisk = shared.written
@@ -121,6 +130,21 @@ extension DownloadPipeline {
     context.isShort = isShort && receiver.board?.isComplete != true
     if receiver.isCompared { context.comparesFrom = nil }
     if !receiver.isAppending { context.resumedFrom = 0 }
+  }
+
+  /// Which source has sent what, and which pieces of it are good.
+  private func noteContributions(of receiver: DownloadReceiver, written: Int64, in context: inout AttemptContext) {
+    if !receiver.isAppending { (context.contributions, context.goodPieces) = ([:], []) }
+    guard let board = receiver.board else {
+      let start = receiver.isAppending ? context.onDisk : 0
+      // checked: start < written
+      if start < written { context.contributions[plan.lead, default: ByteRanges()].insert(start..<written) }
+      return
+    }
+    for (source, bytes) in board.contributions where source != PieceCheck.earlier {
+      context.contributions[source, default: ByteRanges()].formUnion(bytes)
+    }
+    context.goodPieces.formUnion(board.goodPieces)
   }
 
   /// libcurl counts the bytes of one transfer; the error should count those of the file.

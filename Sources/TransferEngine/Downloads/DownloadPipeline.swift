@@ -36,6 +36,13 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     /// The last body ended before its announced end.
     var isShort = false
     var digests: [DigestAlgorithm: String]?
+    /// Which bytes on disk each source has sent; `PieceCheck.earlier`: it is not known which.
+    var contributions: [Int: ByteRanges] = [:]
+    /// Pieces on disk whose digest is right.
+    var goodPieces: Set<Int> = []
+    /// Wrong pieces were discarded at the end of the file.
+    var hasWrongPieces = false
+    var contributors: Set<Int> { Set(contributions.filter { !$0.value.isEmpty }.keys) }
     var verification = DownloadVerification.none
     /// What was decided about the destination; `nil` if the response gives its name.
     var existing: ExistingFileDecision?
@@ -125,7 +132,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   }
 
   /// Syncs the bytes of a part file to disk and notes how many they are. Deletes a part file that cannot be resumed.
-  private func saveProgress(_ context: inout AttemptContext) async {
+  func saveProgress(_ context: inout AttemptContext) async {
     guard let part = context.part else { return }
     context.part = nil
     // The bytes have not been compared yet. Keep the record, so that the next attempt compares them.
@@ -155,27 +162,29 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     if !context.isFirstAttempt, let source { plan.request = try source.request() }
     context.isFirstAttempt = false
     context.kept = nil
+    if context.adopted == nil { beginSources() }
     do throws(TransferError) {
       if let error = context.adoptedFailure {
         context.adoptedFailure = nil
         throw error
       }
-      context.path = try await file(&context)
+      context.path = try await fileFromSources(&context)
     } catch .file(.destinationExists) where plan.rule == .skip {
       // Another program took the name since the destination was examined.
       context.path = keep(KeptFile(name: context.target?.name ?? plan.destination.name, outcome: .skipped), &context)
-    } catch .verification(.digest) where context.isJoinedWithoutValidator {
+    } catch .verification(.digest) where context.isJoinedWithoutValidator && plan.sources.count < 2 {
       // Nothing but the digest could tell whether the parts belong together.
       session.notify(core.id, .refuseToResume(reason: "the parts have another digest: one connection fetches the file"))
       context.isJoinedWithoutValidator = false
       plan.segmentation = Segmentation(.one)
-      context.path = try await file(&context)
+      beginSources()
+      context.path = try await fileFromSources(&context)
     }
   }
 
   /// Fetches the file, or the rest of it.
   /// - Returns: the path of the complete file.
-  private func file(_ context: inout AttemptContext) async throws(TransferError) -> String {
+  func file(_ context: inout AttemptContext) async throws(TransferError) -> String {
     if let adopted = context.adopted {
       context.existing = adopted.existing
       try await fetch(&context, adopted.request, adopted.directory)
@@ -187,11 +196,15 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     (directory, namedSize, context.existing) = try await openDirectory(context)
     if let directory, let namedSize { return try await finishNamed(&context, directory, size: namedSize) }
     if let kept = try await keptWithoutRequest(&context, directory) { return keep(kept, &context) }
-    let described = core.authenticated(plan.request)
+    // A credential of the request is for its own source.
+    let described = plan.lead == 0 ? core.authenticated(plan.request) : plan.request
     (context.request, context.head) = (described, nil)
     let request = try await session.adapted(described, interceptor, core.record)
     try reopenPart(&context, directory)
     context.resumedFrom = context.onDisk
+    if context.onDisk > 0, context.contributions.isEmpty {
+      context.contributions[PieceCheck.earlier] = context.pieces ?? ByteRanges(0..<context.onDisk)
+    }
     if !isWhole(context) {
       if request.url.isHTTP {
         try await fetch(&context, request, directory)
@@ -290,7 +303,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   private func fetch(
     _ context: inout AttemptContext, _ request: TransferRequest, _ directory: Directory?
   ) async throws(TransferError) {
-    var strategies = Self.strategies(context)
+    var strategies = strategies(context)
     var request = request
     var isDecoding = false
     while true {
@@ -306,6 +319,9 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       }
       switch ending {
       case .body:
+        if let drop = plan.sources.drop(of: plan.lead), let error = drop.error, context.onDisk < context.total ?? 0 {
+          throw error
+        }
         if context.isShort { throw .response(.truncated(received: context.onDisk, expected: context.total)) }
         guard let total = context.total, context.onDisk < total else { return }
         // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each response has at
@@ -313,7 +329,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
         guard strategies.question.isRanged || context.pieces != nil, context.onDisk > onDiskBefore else {
           throw .response(.truncated(received: context.onDisk, expected: total))
         }
-        strategies = Self.strategies(context)
+        strategies = self.strategies(context)
       case .alreadyComplete:
         context.total = context.onDisk
         return
@@ -321,13 +337,19 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
         session.notify(core.id, .refuseToResume(reason: reason))
         // A file that is longer than the server's contains wrong bytes.
         if context.head?.status == 416, try cutToCheckpoint(&context) {
-          strategies = Self.strategies(context)
+          strategies = self.strategies(context)
         } else if !strategies.descend() {
           throw .response(.malformed(reason))
         }
       case .differs(let reason):
         session.notify(core.id, .refuseToResume(reason: reason))
-        strategies = try cutToCheckpoint(&context) ? Self.strategies(context) : .whole
+        if try cutToCheckpoint(&context) {
+          strategies = self.strategies(context)
+        } else if continuity(context) == .byContent {
+          throw disagreement()
+        } else {
+          strategies = .whole
+        }
       case .encoded(let decode):
         isDecoding = decode
         strategies = .whole
@@ -344,6 +366,20 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       case .none, .redirect:
         throw .connection(.broken("no response"))
       }
+    }
+  }
+
+  private func strategies(_ context: AttemptContext) -> RangeStrategies {
+    switch continuity(context) {
+    case .sameSource: return Self.strategies(context)
+    case .byContent:
+      var context = context
+      context.resumeData?.validators = Validators()
+      context.resumeData?.refusals = 0
+      return Self.strategies(context)
+    case .byTag:
+      guard context.resumeData?.validators.strongETag != nil else { return .whole }
+      return Self.strategies(context).conditional
     }
   }
 

@@ -17,16 +17,51 @@ struct DownloadPlan: Sendable {
   var rules = PathRules.none
   /// How many connections may fetch the file.
   var segmentation = Segmentation()
+  /// From where the file can be fetched.
+  var sources = DownloadSources()
+  /// The source that is asked first, by its number in `sources`; `request` is its request.
+  var lead = 0
+  /// Whose bytes are on disk.
+  var continuity = Continuity.sameSource
+  /// Pieces on disk whose digest is right.
+  var goodPieces: Set<Int> = []
 
   /// Whether several connections may fetch this file: its length is worth it, the server does not refuse ranges, and each
   /// response can be recognised as a part of the same version, or a digest decides in the end.
   func mayShareWork(_ data: ResumeData, total: Int64, _ head: ResponseHead?) -> Bool {
     // The limit of a request is for each of its transfers.
-    guard segmentation.policy.mayUse(forTotal: total), data.refusals == 0, request.limitRate == nil else {
+    let hasMirrors = sources.count > 1 && !sources.isIsolated
+    guard segmentation.policy.mayUse(forTotal: total, hasMirrors: hasMirrors), request.limitRate == nil else {
       return false
     }
-    guard head?.headers[.acceptRanges]?.lowercased() != "none" else { return false }
-    return !data.validators.conditions.isEmpty || !expectedDigests.isEmpty || !data.declaredDigests.isEmpty
+    let servesRanges = data.refusals == 0 && head?.headers[.acceptRanges]?.lowercased() != "none"
+    guard servesRanges || hasMirrors else { return false }
+    return !data.validators.conditions.isEmpty || hasDigest(data)
+  }
+
+  /// What checks the pieces of a file of this length; `nil` if it has none.
+  func pieceCheck(total: Int64) -> PieceCheck? {
+    guard let pieces = sources.pieces, pieces.cover(total) else { return nil }
+    var check = PieceCheck(pieces, total: total)
+    check.trust(goodPieces)
+    return check
+  }
+
+  /// Why a file of this length is not the wanted one; `nil`: it may be.
+  /// - Parameter stored: the length of the file whose bytes are on disk.
+  func refusal(ofTotal total: Int64?, stored: Int64?) -> TransferError? {
+    guard let total else { return nil }
+    if let size = sources.size, size != total { return .verification(.length(expected: size, actual: total)) }
+    if let pieces = sources.pieces, !pieces.cover(total) {
+      return .verification(.length(expected: pieces.largestTotal, actual: total))
+    }
+    guard continuity == .byContent, let stored, stored != total else { return nil }
+    return .verification(.length(expected: stored, actual: total))
+  }
+
+  /// Whether something tells in the end that the bytes of several connections or sources belong together.
+  func hasDigest(_ data: ResumeData?) -> Bool {
+    !expectedDigests.isEmpty || sources.pieces != nil || !(data?.declaredDigests.isEmpty ?? true)
   }
 
   /// The file's destination, when its head has arrived; the head is `nil` for protocols without one.

@@ -127,7 +127,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     }
     let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
     let decision = ResumeDecision(
-      head: head, question: question, stored: stored?.validators, storedTotal: stored?.totalBytes,
+      head: head, question: question,
+      stored: plan.continuity == .byContent ? Validators() : stored?.validators, storedTotal: stored?.totalBytes,
       retryAfter: retryAfter)
     switch decision {
     case .append(let overlap, let total):
@@ -159,7 +160,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     _ head: ResponseHead?, overlap: Int64, total: Int64?
   ) throws(TransferError) -> HeadVerdict {
     guard let part, let stored else { throw .response(.unrequestedPartialContent) }
-    if let head, !isAccepted(head) { return .dropBody }
+    if let head, !isAccepted(head, total: total) { return .dropBody }
+    if plan.continuity == .byTag, stored.validators.strongETag != head.flatMap({ Validators(of: $0).strongETag }) {
+      ending = .nextStrategy(reason: "another source sent a part without the same ETag")
+      return .stop
+    }
     if plan.chooser != nil { target = try plan.target(for: head, in: nil, existing) }
     offset = question.start
     overlapLeft = overlap
@@ -180,6 +185,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     // The map of an earlier attempt may name bytes that a failed sync has lost.
     data.segments?.map = nil
     data.totalBytes = total
+    if plan.continuity != .sameSource, let head {
+      // From now on the bytes are those of this source.
+      (data.url, data.validators) = (plan.request.url.withoutQuery, Validators(of: head))
+    }
     shared.withLock { $0.resumeData = data }
     ending = .body
     shareWork(data, isResumable: head != nil)
@@ -192,7 +201,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       ending = .encoded(decode: decode)
       return .stop
     }
-    guard isAccepted(head) else { return .dropBody }
+    guard isAccepted(head, total: total) else { return .dropBody }
     if let ending = try endingOfExisting(head, total: total) {
       self.ending = ending
       return .dropBody
@@ -234,13 +243,16 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   /// Lets other connections fetch parts of the file, if that is allowed and the file can be recognised.
   private func shareWork(_ data: ResumeData, isResumable: Bool) {
+    if let head, plan.lead == 0, plan.hasDigest(data) {
+      plan.sources.discover(in: head, of: plan.request, plan.request.redirects ?? .public)
+    }
     guard let total, (1...SegmentPlan.maximumTotal).contains(total) else { return }
     // Bytes after a gap are on disk, so the transfer has to end where they begin.
     let completed = isAppending ? pieces : nil
     guard completed != nil || isResumable && plan.mayShareWork(data, total: total, head) else { return }
     board = SegmentBoard(
       total: total, completed: completed, leadFrom: isAppending ? question.bytesOnDisk : 0, upTo: end ?? total,
-      isRanged: isAppending)
+      isRanged: isAppending, source: plan.lead, pieces: plan.pieceCheck(total: total))
     if let board {
       shared.withLock { $0.board = board }
       if overlapLeft == 0 { beginSegments(board) }
@@ -248,7 +260,11 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   }
 
   /// A response that the user refuses is not written and does not replace stored bytes.
-  private func isAccepted(_ head: ResponseHead) -> Bool {
+  private func isAccepted(_ head: ResponseHead, total: Int64?) -> Bool {
+    if let error = plan.refusal(ofTotal: total, stored: stored?.totalBytes) {
+      refusal = error
+      return false
+    }
     do throws(TransferError) {
       try check(head)
       return true
@@ -326,6 +342,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     try part.write(fresh, at: offset)
     digester?.update(fresh)
     offset += Int64(fresh.count)  // checked: at most `afterwards`
+    plan.sources.receive(Int64(fresh.count), from: plan.lead)
     didWrite(part)
     return isLast ? .stop : .taken
   }

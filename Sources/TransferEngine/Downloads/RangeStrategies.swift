@@ -58,6 +58,13 @@ struct RangeStrategies: Equatable, Sendable {
     strategies.append(.whole)
   }
 
+  /// Without the ranges that no condition protects.
+  var conditional: RangeStrategies {
+    var copy = self
+    copy.strategies.removeAll { $0.isRanged && $0.condition == nil }
+    return copy
+  }
+
   /// The current range.
   var question: RangeQuestion { strategies[0] }
 

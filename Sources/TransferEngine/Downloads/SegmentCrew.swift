@@ -8,7 +8,7 @@ enum SegmentOutcome: Sendable {
   /// The server does not serve ranges of this version: only the first connection goes on.
   case refused(reason: String)
   /// The server has enough connections, or asks to wait.
-  case overloaded
+  case overloaded(reason: String)
   /// The connection broke.
   /// - Parameter received: bytes that it brought.
   case broken(received: Int64)
@@ -16,15 +16,35 @@ enum SegmentOutcome: Sendable {
   case failed(TransferError)
 }
 
+/// What the first request to another source has shown.
+enum ProbeOutcome: Sendable {
+  /// It has the file and serves ranges of it.
+  case usable
+  /// It is not asked again.
+  case dropped(DownloadSources.Drop)
+  /// It takes no connection now.
+  case overloaded(reason: String)
+  /// It was not the source that failed, or the download has ended.
+  case cancelled
+}
+
 /// Runs the connections of one download beside its first one: as many as `SegmentGrowth` allows, each with a segment from the
-/// board. It ends when the file is complete, or when nothing more can be expected of further connections.
+/// board, from the source that `DownloadSources` chooses. It ends when the file is complete, or when nothing more can be
+/// expected of further connections.
 struct SegmentCrew: Sendable {
   let board: SegmentBoard
   let segmentation: Segmentation
+  let sources: DownloadSources
+  /// The source of the first connection.
+  let lead: Int
   /// Makes the part file and its record ready for bytes at any place. Durable before it returns.
   let prepare: @Sendable () async throws(TransferError) -> Void
-  /// Fetches one segment.
-  let fetch: @Sendable (SegmentPlan.Segment) async -> SegmentOutcome
+  /// Fetches one segment from a source.
+  let fetch: @Sendable (SegmentPlan.Segment, _ source: Int) async -> SegmentOutcome
+  /// Asks a source other than the lead's for the first time.
+  let probe: @Sendable (_ source: Int) async -> ProbeOutcome
+  /// Compares the digest of a complete piece; `nil` if it cannot be read.
+  let check: @Sendable (_ piece: Int) async -> Bool?
   /// Called when further connections are given up.
   let didGiveUp: @Sendable (_ reason: String) -> Void
 
@@ -33,8 +53,16 @@ struct SegmentCrew: Sendable {
     /// The server serves ranges.
     case confirmed
     case tick
-    case ended(Int, SegmentOutcome)
+    /// Other sources can be compared with what is on disk, or enough time has passed without that.
+    case sample
+    case probed(Int, ProbeOutcome)
+    case ended(Int, source: Int, SegmentOutcome)
+    case checked(Int, isGood: Bool?)
+    case checksEnded
   }
+
+  /// Other sources are asked after this time even if too little is on disk to compare them with.
+  private static let sampleDelay = Duration.seconds(1)
 
   /// After this many broken connections without anything received, no further one is tried.
   private static let maximumFailures = 5
@@ -43,26 +71,27 @@ struct SegmentCrew: Sendable {
   private struct Run {
     var growth: SegmentGrowth
     var isPrepared = false
-    var workers = 0
-    var permits = 0
+    /// Connections that fetch a segment or ask a source for the first time.
+    var workers: [Int: Int] = [:]
+    var permits: [Int: Int] = [:]
+    /// Sources other than the lead's that have shown that they have the file.
+    var usable: Set<Int> = []
+    var probing: Set<Int> = []
+    var mayProbe = false
     var failures = 0
+    /// The lead's source gets no further connection.
     var hasGivenUp = false
     var isLeadRunning = true
     var measured: (at: ContinuousClock.Instant, bytes: Int64)
-    var connections: Int { workers + (isLeadRunning ? 1 : 0) }
+    var working: Int { workers.values.reduce(0) { $0.saturatingSum($1) } }
+    var connections: Int { working + (isLeadRunning ? 1 : 0) }  // checked: counts connections
   }
 
   func run() async {
-    var run = Run(growth: SegmentGrowth(segmentation.policy), measured: (.now, board.completed.count))
+    var run = Run(
+      growth: SegmentGrowth(segmentation.policy, sources: sources.usable), measured: (.now, board.completed.count))
     await withTaskGroup(of: Event.self) { group in
-      group.addTask {
-        await board.leadEnd.wait()
-        return .leadEnded
-      }
-      group.addTask {
-        await board.confirmation.wait()
-        return .confirmed
-      }
+      addWaiting(&group)
       if segmentation.policy.maximum > 1 { addTick(&group) }
       if board.isSegmented { await prepare(&run) }
       await fill(&run, &group)
@@ -71,14 +100,37 @@ struct SegmentCrew: Sendable {
       }
       // The lead may still run; its end is awaited by the download itself.
       group.cancelAll()
-      await releasePermits(&run, keeping: 0)
+      board.endChecks()
+      await releasePermits(&run, keeping: [:])
     }
   }
 
+  private func addWaiting(_ group: inout TaskGroup<Event>) {
+    group.addTask {
+      await board.leadEnd.wait()
+      return .leadEnded
+    }
+    group.addTask {
+      await board.confirmation.wait()
+      return .confirmed
+    }
+    if sources.hasOthers(than: lead) {
+      group.addTask {
+        await board.sampleReady.wait()
+        return .sample
+      }
+      group.addTask {
+        try? await Task.pause(for: Self.sampleDelay)
+        return .sample
+      }
+    }
+    if sources.pieces != nil { addCheck(&group) }
+  }
+
   private func isOver(_ run: Run) -> Bool {
-    guard run.workers == 0 else { return false }
-    if board.isComplete || board.isCancelled { return true }
-    return run.hasGivenUp || !run.isLeadRunning
+    guard run.working == 0 else { return false }
+    if board.isComplete || board.isCancelled || !run.isLeadRunning { return true }
+    return run.hasGivenUp && !sources.hasOthers(than: lead)
   }
 
   private func handle(_ event: Event, _ run: inout Run, _ group: inout TaskGroup<Event>) async {
@@ -86,8 +138,12 @@ struct SegmentCrew: Sendable {
     case .leadEnded:
       run.isLeadRunning = false
       // Without another connection the crew ends, and the download requests the rest or fails.
-      if run.workers > 0 { await fill(&run, &group) }
+      if run.working > 0 { await fill(&run, &group) }
     case .confirmed:
+      await fill(&run, &group)
+    case .sample:
+      guard !Task.isCancelled, !run.mayProbe else { return }
+      run.mayProbe = true
       await fill(&run, &group)
     case .tick:
       guard !Task.isCancelled else { return }
@@ -95,28 +151,69 @@ struct SegmentCrew: Sendable {
       await fill(&run, &group)
       await releasePermits(&run, keeping: run.workers)
       if !board.isComplete { addTick(&group) }
-    case .ended(let id, let outcome):
-      board.end(id)
-      run.workers -= 1
-      note(outcome, &run)
-      // A connection that broke is replaced at the next measurement, not at once.
-      if case .broken = outcome, run.isLeadRunning || run.workers > 0 { return }
+    case .probed(let source, let outcome):
+      end(source, &run)
+      run.probing.remove(source)
+      note(outcome, of: source, &run)
       await fill(&run, &group)
+    case .ended(let id, let source, let outcome):
+      board.end(id)
+      end(source, &run)
+      note(outcome, of: source, &run)
+      // A connection that broke is replaced at the next measurement, not at once.
+      if case .broken = outcome, run.isLeadRunning || run.working > 0 { return }
+      await fill(&run, &group)
+    case .checked(let piece, let isGood):
+      addCheck(&group)
+      if isGood == false {
+        judge(board.judge(piece, isGood: false), piece)
+        await fill(&run, &group)
+      } else if isGood == true {
+        _ = board.judge(piece, isGood: true)
+      }
+    case .checksEnded: break
     }
     if board.isComplete { board.cancelRest() }
   }
 
-  private func note(_ outcome: SegmentOutcome, _ run: inout Run) {
+  private func end(_ source: Int, _ run: inout Run) {
+    // checked: it is positive while a connection runs
+    if let count = run.workers[source] { run.workers[source] = max(0, count - 1) }
+    sources.disconnect(source)
+  }
+
+  private func note(_ outcome: ProbeOutcome, of source: Int, _ run: inout Run) {
     switch outcome {
-    case .ended: run.failures = 0
+    case .usable: run.usable.insert(source)
+    case .dropped(let drop): sources.drop(source, drop)
+    case .overloaded(let reason): limit(source, reason)
+    case .cancelled: break
+    }
+  }
+
+  private func limit(_ source: Int, _ reason: String) {
+    if !sources.limit(source) { sources.drop(source, .init(reason: reason)) }
+  }
+
+  private func note(_ outcome: SegmentOutcome, of source: Int, _ run: inout Run) {
+    let isLead = source == lead
+    switch outcome {
+    case .ended:
+      if isLead { run.failures = 0 } else { _ = sources.fail(source, hasReceived: true) }
+    case .overloaded(let reason) where !isLead || sources.hasOthers(than: lead): limit(source, reason)
     case .overloaded:
       run.growth.refused(connections: run.connections)
       // No connection is left: the attempt ends, and the next one waits as long as the server asks for.
       if run.connections == 0 { giveUp("the server takes no connection now", &run) }
-    case .refused(let reason): giveUp(reason, &run)
-    case .broken(let received):
+    case .refused(let reason) where isLead: giveUp(reason, &run)
+    case .refused(let reason): sources.drop(source, .init(reason: reason))
+    case .broken(let received) where isLead:
       run.failures = received > SegmentPlan.minimumRest ? 0 : run.failures + 1  // checked: at most the maximum
       if run.failures >= Self.maximumFailures { giveUp("further connections break", &run) }
+    case .broken(let received):
+      if sources.fail(source, hasReceived: received > SegmentPlan.minimumRest) {
+        sources.drop(source, .init(reason: "its connections break"))
+      }
     case .failed(let error): board.fail(error)
     }
   }
@@ -127,6 +224,15 @@ struct SegmentCrew: Sendable {
     didGiveUp(reason)
   }
 
+  /// A piece is wrong: the source that has sent it is dropped. If there are several, it cannot be told which of them was it.
+  private func judge(_ culprits: Set<Int>, _ piece: Int) {
+    for source in culprits where source >= 0 {
+      guard culprits.count == 1 || sources.strike(source) else { continue }
+      sources.drop(source, .wrongPiece(piece, sources.pieces))
+      board.dismiss(source: source)
+    }
+  }
+
   private func measure(_ run: inout Run) {
     let (now, bytes) = (ContinuousClock.now, board.completed.count)
     let seconds = run.measured.at.duration(to: now) / .seconds(1)
@@ -135,42 +241,81 @@ struct SegmentCrew: Sendable {
     let before = run.growth.allowed
     // checked: a part of the total
     run.growth.measured(rate: rate, rest: board.total - bytes, connections: run.connections)
-    if run.growth.allowed < before, run.workers > 0 { board.dismissNewest() }
+    if run.growth.allowed < before, run.working > 0 { board.dismissNewest() }
   }
 
-  /// Whether one more connection may run beside those that do.
-  private func mayAdd(_ run: inout Run) async -> Bool {
-    guard case .automatic = segmentation.policy, let permits = segmentation.permits, run.permits <= run.workers else {
-      return true
+  /// Whether one more connection with a source may run beside those that do. A mirror's server is asked about each; the
+  /// download's own only by automatic downloads, because its first connection is part of the job.
+  private func mayAdd(_ source: Int, _ run: inout Run) async -> Bool {
+    let isOwn = source == 0
+    if isOwn {
+      guard case .automatic = segmentation.policy, lead == 0 else { return true }
     }
+    guard let permits = isOwn ? segmentation.permits : sources.source(source).permits else { return true }
+    guard run.permits[source, default: 0] <= run.workers[source, default: 0] else { return true }
     guard await permits.acquire() else { return false }
-    run.permits += 1
+    run.permits[source, default: 0] += 1
     return true
   }
 
   /// Gives back the permits of connections that do not run any more.
-  private func releasePermits(_ run: inout Run, keeping count: Int) async {
-    while run.permits > count {
-      run.permits -= 1
-      await segmentation.permits?.release()
+  private func releasePermits(_ run: inout Run, keeping counts: [Int: Int]) async {
+    for (source, count) in run.permits {
+      let permits = source == 0 ? segmentation.permits : sources.source(source).permits
+      var count = count
+      while count > counts[source, default: 0] {
+        count -= 1  // checked: it is positive
+        await permits?.release()
+      }
+      run.permits[source] = count
     }
   }
 
   /// Starts connections while there may be more and something is left for them.
   private func fill(_ run: inout Run, _ group: inout TaskGroup<Event>) async {
-    guard !run.hasGivenUp, !Task.isCancelled, !board.isCancelled else { return }
-    while run.connections < run.growth.allowed || !run.isLeadRunning && run.workers == 0 {
-      // One connection finds out whether the server serves ranges. The lead keeps its rest until then.
-      guard run.workers == 0 || board.confirmation.hasHappened, await mayAdd(&run) else { return }
+    guard !Task.isCancelled, !board.isCancelled else { return }
+    var excluded = run.probing
+    if run.hasGivenUp { excluded.insert(lead) }
+    while run.connections < run.growth.allowed || !run.isLeadRunning && run.working == 0 {
+      guard !board.isComplete, let source = sources.next(excluding: excluded, lead: lead) else { return }
+      // One connection finds out whether the lead's server serves ranges. The lead keeps its rest until then.
+      let isTested = source == lead ? board.confirmation.hasHappened : run.usable.contains(source)
+      let mayStart = source == lead ? isTested || run.workers[source, default: 0] == 0 : isTested || run.mayProbe
+      guard mayStart, await mayAdd(source, &run) else {
+        excluded.insert(source)
+        continue
+      }
       if !run.isPrepared {
-        guard !board.isComplete else { return }
         await prepare(&run)
         guard run.isPrepared else { return }
       }
-      guard let segment = board.take() else { return }
-      run.workers += 1
-      group.addTask { .ended(segment.id, await fetch(segment)) }
+      guard await start(source, isTested: isTested, &run, &group) else {
+        excluded.insert(source)
+        continue
+      }
     }
+  }
+
+  /// - Returns: false if nothing is left that would be worth a connection with this source.
+  private func start(
+    _ source: Int, isTested: Bool, _ run: inout Run, _ group: inout TaskGroup<Event>
+  ) async -> Bool {
+    if source != lead, !isTested {
+      run.probing.insert(source)
+      begin(source, &run)
+      group.addTask { .probed(source, await probe(source)) }
+      return false
+    }
+    let known = sources.count > 1 ? sources.rate(source) : nil
+    guard let segment = board.take(for: source, known: known, servesRanges: isTested) else { return false }
+    begin(source, &run)
+    group.addTask { .ended(segment.id, source: source, await fetch(segment, source)) }
+    return true
+  }
+
+  private func begin(_ source: Int, _ run: inout Run) {
+    run.workers[source, default: 0] += 1
+    sources.connect(source)
   }
 
   private func prepare(_ run: inout Run) async {
@@ -188,5 +333,24 @@ struct SegmentCrew: Sendable {
       try? await Task.pause(for: interval)
       return .tick
     }
+  }
+
+  /// Checks one piece at a time: a disk is not made faster by several.
+  private func addCheck(_ group: inout TaskGroup<Event>) {
+    group.addTask {
+      for await piece in board.completePieces { return .checked(piece, isGood: await check(piece)) }
+      return .checksEnded
+    }
+  }
+}
+
+extension DownloadSources.Drop {
+  /// A source has sent a piece with another digest.
+  static func wrongPiece(_ piece: Int, _ digests: PieceDigests?) -> Self {
+    let name = digests?.algorithm.rawValue ?? "digest"
+    let expected = digests.map { $0.hex(piece) } ?? ""
+    return Self(
+      reason: "it sent wrong bytes: piece \(piece) has another \(name)",
+      error: .verification(.digest(algorithm: name, expected: expected, actual: "the digest of wrong bytes")))
   }
 }

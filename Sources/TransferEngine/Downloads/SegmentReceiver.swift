@@ -25,7 +25,8 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
   private let segment: Int
   private let part: PartialFile
   private let validators: Validators
-  private let didWrite: @Sendable (SegmentBoard.Progress) -> Void
+  private let confirms: Bool
+  private let didWrite: @Sendable (SegmentBoard.Progress, Int64) -> Void
   private let start: Int64
   private var offset: Int64
   private var end: Int64 = 0
@@ -33,16 +34,18 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
   /// - Parameters:
   ///   - start: the first requested byte.
   ///   - validators: of the bytes on disk.
-  ///   - didWrite: called on the loop's thread after each write.
+  ///   - confirms: the segment shows whether the first connection's server serves ranges.
+  ///   - didWrite: called on the loop's thread after each write, with the number of written bytes.
   init(
-    board: SegmentBoard, segment: Int, start: Int64, part: PartialFile, validators: Validators,
-    didWrite: @escaping @Sendable (SegmentBoard.Progress) -> Void
+    board: SegmentBoard, segment: Int, start: Int64, part: PartialFile, validators: Validators, confirms: Bool = true,
+    didWrite: @escaping @Sendable (SegmentBoard.Progress, Int64) -> Void
   ) {
     self.board = board
     self.segment = segment
     self.start = start
     self.part = part
     self.validators = validators
+    self.confirms = confirms
     self.didWrite = didWrite
     offset = start
   }
@@ -67,7 +70,7 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     // A server may answer to a range and send nothing.
-    if received == 0 { board.confirm(segment) }
+    if received == 0, confirms { board.confirm(segment) }
     guard let limit = board.limit(of: segment), offset < limit else { return .stop }
     let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
     guard afterwards <= end else { throw Self.tooLong }
@@ -80,7 +83,7 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
     }
     offset += Int64(count)  // checked: at most `afterwards`
     received += Int64(count)  // checked: at most the offset
-    didWrite(board.advance(segment, to: offset))
+    didWrite(board.advance(segment, to: offset), Int64(count))
     return offset == limit && offset < end ? .stop : .taken
   }
 

@@ -78,12 +78,13 @@ extension Session {
   ///   - partialName: the part file's name; by default a new one.
   ///   - journal: makes the resume data durable while the download runs.
   ///   - segmentation: how many connections may fetch the file.
+  ///   - sources: from where else the file can be fetched; one object for one download.
   ///   - interceptor: asked before the session's; `nil` for none.
   public func download(
     _ request: TransferRequest, to destination: DownloadDestination, options: DownloadOptions = [],
     rules: PathRules = .none, resumingWith data: Data? = nil, expecting digests: [ExpectedDigest] = [],
     partialName: String? = nil, journal: (any DownloadJournal)? = nil, segmentation: Segmentation = Segmentation(),
-    interceptor: (any RequestInterceptor)? = nil
+    sources: DownloadSources = DownloadSources(), interceptor: (any RequestInterceptor)? = nil
   ) -> DownloadRequest {
     let resumeData = data.flatMap { ResumeData($0) }
     var plan = DownloadPlan(
@@ -91,6 +92,7 @@ extension Session {
       partialName: partialName ?? resumeData?.partialFile.name ?? Self.partialName(for: destination.name),
       expectedDigests: digests, journal: journal, rules: rules)
     plan.segmentation = segmentation
+    plan.sources = sources
     return DownloadRequest(
       core: RequestCore(session: self) { [plan] core in
         await DownloadPipeline(session: self, core: core, interceptor: interceptor, plan: plan).run(from: resumeData)

@@ -27,6 +27,8 @@ public struct GroupDownload: Sendable {
   public var journal: (any DownloadJournal)?
   /// How many connections may fetch the file, if it turns out to be large.
   public var segmentation = Segmentation()
+  /// From where else the file can be fetched, if it does not stay in the group; `nil`: from its own URL only.
+  public var sources: DownloadSources?
   /// Asked before the session's. A download with an interceptor does not stay in the group.
   public var interceptor: (any RequestInterceptor)?
 

@@ -73,6 +73,7 @@ final class GroupMember: TransferReceiver, TransferSink, @unchecked Sendable {
         ?? Session.partialName(for: destination.name),
       expectedDigests: download.digests, journal: download.journal ?? adapter, rules: download.rules)
     plan.segmentation = download.segmentation
+    if let sources = download.sources { plan.sources = sources }
     return plan
   }
 

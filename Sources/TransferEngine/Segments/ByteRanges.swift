@@ -60,6 +60,24 @@ struct ByteRanges: Equatable, Sendable {
     ranges.replaceSubrange(first..<next, with: CollectionOfOne(lower..<upper))
   }
 
+  /// Removes bytes.
+  mutating func remove(_ range: Range<Int64>) {
+    guard !range.isEmpty else { return }
+    ranges = ranges.flatMap { existing -> [Range<Int64>] in
+      guard existing.overlaps(range) else { return [existing] }
+      // checked: the bounds are between those of the existing range
+      let before = existing.lowerBound..<max(existing.lowerBound, range.lowerBound)
+      let after = min(existing.upperBound, range.upperBound)..<existing.upperBound
+      return [before, after].filter { !$0.isEmpty }
+    }
+  }
+
+  /// Whether any byte of the range is in the set.
+  func overlaps(_ range: Range<Int64>) -> Bool {
+    let index = firstIndex(endingAtOrAfter: range.lowerBound.saturatingSum(1))
+    return index < ranges.count && ranges[index].overlaps(range)
+  }
+
   mutating func formUnion(_ other: ByteRanges) {
     for range in other.ranges { insert(range) }
   }

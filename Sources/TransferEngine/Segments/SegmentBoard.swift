@@ -33,12 +33,22 @@ final class SegmentBoard: Sendable {
     var received: Int64 = 0
     /// The highest rate of a connection that has ended.
     var fastest: Double?
+    /// The source that fetches a segment.
+    var owners: [Int: Int] = [:]
+    /// Which bytes each source has sent.
+    var contributions: [Int: ByteRanges] = [:]
+    var check: PieceCheck?
   }
   private let state: Mutex<State>
   /// The lead's transfer has ended.
   let leadEnd = OneShot()
   /// The server has sent a range.
   let confirmation = OneShot()
+  /// Enough is on disk to compare the bytes of another source with.
+  let sampleReady = OneShot()
+  /// The numbers of pieces that are complete and not checked yet.
+  let completePieces: AsyncStream<Int>
+  private let pieceSink: AsyncStream<Int>.Continuation
 
   /// - Parameters:
   ///   - total: 1 to `SegmentPlan.maximumTotal`.
@@ -46,17 +56,32 @@ final class SegmentBoard: Sendable {
   ///   - offset: the first byte that the lead writes.
   ///   - end: the offset after the last byte of the lead's response.
   ///   - isRanged: the lead's response is a range.
+  ///   - source: the lead's.
+  ///   - pieces: the digests of the file's pieces, if they cover it.
   /// - Returns: `nil` if that byte is on disk already.
-  init?(total: Int64, completed: ByteRanges?, leadFrom offset: Int64, upTo end: Int64, isRanged: Bool) {
+  init?(
+    total: Int64, completed: ByteRanges?, leadFrom offset: Int64, upTo end: Int64, isRanged: Bool, source: Int = 0,
+    pieces: PieceCheck? = nil
+  ) {
     // checked: offset > 0
     let before = completed ?? (offset > 0 ? ByteRanges(0..<offset) : ByteRanges())
     var plan = SegmentPlan(total: total, completed: before)
     guard let lead = plan.begin(at: offset, upTo: end) else { return nil }
     self.lead = lead
     self.total = total
-    state = Mutex(State(plan: plan, isSegmented: completed != nil, beganAt: [lead: .now]))
+    (completePieces, pieceSink) = AsyncStream.makeStream()
+    var check = pieces
+    for range in before.ranges { for piece in check?.written(range, completed: before) ?? [] { pieceSink.yield(piece) } }
+    var state = State(plan: plan, isSegmented: completed != nil, beganAt: [lead: .now], owners: [lead: source])
+    if !before.isEmpty { state.contributions[PieceCheck.earlier] = before }
+    state.check = check
+    self.state = Mutex(state)
     if isRanged { confirmation.happen() }
+    if before.count >= Self.sampleBytes { sampleReady.happen() }
   }
+
+  /// As many bytes of another source are compared before it fetches anything, if they are on disk.
+  static let sampleBytes: Int64 = 64 << 10
 
   // MARK: For the receivers, on the loop's thread
 
@@ -81,9 +106,18 @@ final class SegmentBoard: Sendable {
       {
         state.map = nil
       }
+      noteSource(of: id, position..<offset, &state)
       state.unsignalled = state.unsignalled.saturatingSum(offset - position)  // checked: offset > position ≥ 0
       if id != lead { state.received = state.received.saturatingSum(offset - position) }  // checked: as above
       return Progress(completed: state.plan.completed.count, isCheckpointDue: Self.isCheckpointDue(&state))
+    }
+  }
+
+  private func noteSource(of id: Int, _ range: Range<Int64>, _ state: inout State) {
+    if let owner = state.owners[id] { state.contributions[owner, default: ByteRanges()].insert(range) }
+    for piece in state.check?.written(range, completed: state.plan.completed) ?? [] { pieceSink.yield(piece) }
+    if !sampleReady.hasHappened, state.plan.completed.ranges.first?.length ?? 0 >= Self.sampleBytes {
+      sampleReady.happen()
     }
   }
 
@@ -127,14 +161,21 @@ final class SegmentBoard: Sendable {
   // MARK: For the crew
 
   /// A segment for a free connection; `nil` if nothing is left that would be worth one.
-  func take() -> SegmentPlan.Segment? {
+  /// - Parameters:
+  ///   - source: whose connection it is.
+  ///   - known: bytes a second of its connections; `nil`: unknown.
+  ///   - servesRanges: the source has sent a range.
+  func take(for source: Int, known: Double? = nil, servesRanges: Bool) -> SegmentPlan.Segment? {
     state.withLock { state in
       guard !state.isCancelled else { return nil }
       let rates = Self.rates(state)
       let segment = state.plan.take(
-        rate: [rates.values.max(), state.fastest].compactMap(\.self).max(), rates: rates,
-        isTentative: !confirmation.hasHappened)
-      if let segment { state.beganAt[segment.id] = .now }
+        rate: known ?? [rates.values.max(), state.fastest].compactMap(\.self).max(), known: known, rates: rates,
+        isTentative: !servesRanges)
+      if let segment {
+        state.beganAt[segment.id] = .now
+        state.owners[segment.id] = source
+      }
       Self.cancelEmpty(&state)
       return segment
     }
@@ -175,6 +216,7 @@ final class SegmentBoard: Sendable {
         state.fastest = max(Double(segment.position - segment.start) / seconds, state.fastest ?? 0)
       }
       state.plan.end(id)
+      if id != lead { state.owners[id] = nil }
       state.cancellations[id] = nil
       state.beganAt[id] = nil
     }
@@ -188,6 +230,54 @@ final class SegmentBoard: Sendable {
     }
     cancel?()
   }
+}
+
+// MARK: - Sources and pieces
+
+extension SegmentBoard {
+  /// Bytes that are on disk, to compare another source's with; at most `sampleBytes`, and the last ones of the first range.
+  var sample: Range<Int64>? {
+    state.withLock { state in
+      guard let first = state.plan.completed.ranges.first else { return nil }
+      // checked: the range is not empty, and its bounds are not negative
+      return max(first.lowerBound, first.upperBound - Self.sampleBytes)..<first.upperBound
+    }
+  }
+
+  /// Which bytes each source has sent.
+  var contributions: [Int: ByteRanges] { state.withLock { $0.contributions } }
+
+  /// Pieces whose digest is right.
+  var goodPieces: Set<Int> { state.withLock { $0.check?.good ?? [] } }
+
+  /// The digest of a complete piece was compared. A wrong one is fetched again.
+  /// - Returns: the sources of its bytes, if it is wrong.
+  func judge(_ piece: Int, isGood: Bool) -> Set<Int> {
+    state.withLock { state in
+      guard var check = state.check else { return [] }
+      check.judge(piece, isGood: isGood)
+      state.check = check
+      guard !isGood else { return [] }
+      let range = check.digests.range(piece, total: total)
+      state.plan.discard(range)
+      // Records must not take the file's length for the number of good bytes.
+      state.isSegmented = true
+      let sources = state.contributions.filter { $0.value.overlaps(range) }.keys
+      for source in sources { state.contributions[source]?.remove(range) }
+      return Set(sources)
+    }
+  }
+
+  /// Ends all connections with a source.
+  func dismiss(source: Int) {
+    let cancellations = state.withLock { state in
+      state.cancellations.filter { state.owners[$0.key] == source }.map(\.value)
+    }
+    for cancel in cancellations { cancel() }
+  }
+
+  /// No piece will be checked any more.
+  func endChecks() { pieceSink.finish() }
 }
 
 // MARK: - Beginning and end

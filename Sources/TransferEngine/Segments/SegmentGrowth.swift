@@ -19,13 +19,20 @@ struct SegmentGrowth: Equatable, Sendable {
   /// A further connection has to bring this part of what one connection has on average.
   static let minimumGain = 0.25
 
-  init(_ policy: SegmentPolicy) {
-    limit = policy.maximum
+  /// - Parameter sources: from how many places the file can be fetched. With several, `automatic` uses one connection with each
+  ///   of them, up to `SegmentPolicy.automaticSources`, from the beginning.
+  init(_ policy: SegmentPolicy, sources: Int = 1) {
     switch policy {
     case .fixed(let count):
+      limit = policy.maximum
       allowed = SegmentPolicy.fixed(count).maximum
       isSettled = true
+    case .automatic where sources > 1 && policy.maximum > 1:
+      limit = SegmentPolicy.automaticSources
+      allowed = min(sources, limit)
+      isSettled = true
     case .automatic:
+      limit = policy.maximum
       allowed = 1
       isSettled = false
     }

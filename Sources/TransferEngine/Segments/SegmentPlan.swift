@@ -70,15 +70,21 @@ struct SegmentPlan: Sendable {
   /// A segment for a free connection; `nil` if nothing is left that would be worth one.
   /// - Parameters:
   ///   - rate: bytes a second that the connection is expected to fetch; `nil`: unknown.
+  ///   - known: bytes a second that connections with its source have fetched; `nil`: unknown. A rest is then divided so that
+  ///     both connections need the same time; a source that is too slow for that gets nothing.
   ///   - rates: of the running segments, by id; a missing one counts as fast.
   ///   - isTentative: it is not known yet whether the server serves ranges. The other connection keeps its rest until
   ///     `confirm`.
-  mutating func take(rate: Double? = nil, rates: [Int: Double] = [:], isTentative: Bool = false) -> Segment? {
+  mutating func take(
+    rate: Double? = nil, known: Double? = nil, rates: [Int: Double] = [:], isTentative: Bool = false
+  ) -> Segment? {
     if let gap = free.max(by: { $0.length < $1.length }) { return add(gap) }
     if let victim = segments.max(by: { $0.rest < $1.rest }), victim.rest >= 2 * Self.minimumRest {
+      let kept = Self.kept(of: victim.rest, theirs: rates[victim.id], known)
       // checked: between position and end, which are at most `maximumTotal`
-      let middle = (victim.position + victim.rest / 2) / Self.alignment * Self.alignment
-      return split(victim, at: max(middle, victim.position), isTentative: isTentative)
+      let middle = max((victim.position + kept) / Self.alignment * Self.alignment, victim.position)
+      // checked: between position and end
+      if victim.end - middle >= Self.minimumTail { return split(victim, at: middle, isTentative: isTentative) }
     }
     guard let rate, rate > 0, !isTentative else { return nil }
     // A slow tail: nothing else is left to do, and this connection would need less than half of the time.
@@ -87,6 +93,13 @@ struct SegmentPlan: Sendable {
       return theirs < rate / 2
     }
     return slow.flatMap { split($0, at: $0.position) }
+  }
+
+  /// How much of a rest stays with its connection.
+  private static func kept(of rest: Int64, theirs: Double?, _ ours: Double?) -> Int64 {
+    guard let theirs, let ours, theirs > 0, ours > 0 else { return rest / 2 }
+    // checked: floating point; a part of the rest
+    return min(rest, CheckedNumber(rounding: Double(rest) * (theirs / (theirs + ours))).value ?? rest / 2)
   }
 
   private mutating func split(_ victim: Segment, at middle: Int64, isTentative: Bool = false) -> Segment? {
@@ -122,6 +135,9 @@ struct SegmentPlan: Sendable {
     segments[index].position = reached
     completed.insert(position..<reached)
   }
+
+  /// Bytes on disk turned out to be wrong: they are free again.
+  mutating func discard(_ range: Range<Int64>) { completed.remove(range) }
 
   /// The connection has ended. What it has not fetched is free again, or the lead's if it follows the lead's bytes.
   mutating func end(_ id: Int) {

@@ -14,6 +14,11 @@ public enum SegmentPolicy: Sendable, Equatable {
   /// What `automatic` uses at most, unless it is told otherwise.
   public static let automaticConnections = 4
 
+  /// With mirrors, `automatic` uses as many of the sources at once.
+  public static let automaticSources = 5
+  /// Smaller files are fetched from one source, unless a number of connections is given.
+  static let minimumTotalWithMirrors: Int64 = 2 << 20
+
   var maximum: Int {
     switch self {
     case .fixed(let count), .automatic(let count): min(max(1, count), Self.maximumConnections)
@@ -29,8 +34,10 @@ public enum SegmentPolicy: Sendable, Equatable {
   }
 
   /// Whether a file of this length may be fetched by more than one connection.
-  func mayUse(forTotal total: Int64) -> Bool {
-    maximum > 1 && total > minimumTotal && total <= SegmentPlan.maximumTotal
+  /// - Parameter hasMirrors: connections with several sources need not show that they help.
+  func mayUse(forTotal total: Int64, hasMirrors: Bool = false) -> Bool {
+    let minimum = hasMirrors ? min(minimumTotal, Self.minimumTotalWithMirrors) : minimumTotal
+    return maximum > 1 && total > minimum && total <= SegmentPlan.maximumTotal
   }
 }
 

@@ -41,6 +41,9 @@ struct Add: AsyncParsableCommand {
       throw ValidationError(DownloadInput.oneName)
     }
     if options.key != nil { throw ValidationError(DownloadInput.oneKey) }
+    if !options.mirrors.isEmpty {
+      throw ValidationError(DownloadInput.oneFile)
+    }
   }
 
   func run() async throws {

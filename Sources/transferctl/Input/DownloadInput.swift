@@ -58,8 +58,10 @@ struct DownloadInput {
     guard lines.count > 1, file == nil else { return }
     if defaults.output?.isConstant ?? false { throw CommandFailure(.usage, Self.oneName) }
     if defaults.job.key != nil { throw CommandFailure(.usage, Self.oneKey) }
+    if !defaults.job.options.download.mirrors.isEmpty { throw CommandFailure(.usage, Self.oneFile) }
   }
 
   static let oneName = "-o is for one URL; with several use -d, or put {name}, {path} or {n} into -o."
+  static let oneFile = "--mirror is for one URL; in a list, give each job its own \"mirrors\"."
   static let oneKey = "--key names one job; give each line of -i its own \"key\"."
 }

@@ -47,6 +47,11 @@ struct AddOptions: ParsableArguments {
   var maxSize: ByteSize?
 
   @Option(
+    name: .customLong("mirror"),
+    help: ArgumentHelp("Another URL of the same file; repeatable, the preferred ones first.", valueName: "url"))
+  var mirrors: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       "How many connections fetch the file: 1 to 32, or auto (one, and up to 4 for large files while more help).",
       valueName: "n|auto"))
@@ -90,6 +95,7 @@ struct AddOptions: ParsableArguments {
     (download.replace, download.ifExists, download.ifChanged) = (replace, ifExists, ifChanged)
     (download.checksum, download.mode, download.remoteTime) = (checksum, mode, remoteTime)
     download.maxSize = maxSize?.bytes
+    download.mirrors = mirrors
     if let segments { download.segments = try SegmentCount(parsing: segments) }
     template.options.download = download
     return template

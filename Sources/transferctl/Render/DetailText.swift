@@ -35,7 +35,7 @@ enum DetailText {
     rows.append(("created", WireCoding.rfc3339(job.createdAt)))
     append(&rows, "started", job.startedAt.map(WireCoding.rfc3339))
     append(&rows, "finished", job.finishedAt.map(WireCoding.rfc3339))
-    return aligned(rows) + attempts(detail.attempts, of: job.kind)
+    return aligned(rows) + sources(detail.sources) + attempts(detail.attempts, of: job.kind)
   }
 
   static func lines(_ detail: BatchDetail) -> [String] {
@@ -86,6 +86,8 @@ enum DetailText {
     append(&rows, "if it exists", options.download.ifExists?.rawValue)
     append(&rows, "mode", options.download.mode)
     append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
+    append(&rows, "expected size", options.download.size.map { HumanNumbers.size($0) })
+    append(&rows, "pieces", options.download.pieces?.description)
     if case .fixed(let count) = options.download.segments { rows.append(("segments", String(count))) }
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))

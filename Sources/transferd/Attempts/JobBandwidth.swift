@@ -21,10 +21,15 @@ final class JobBandwidth: Sendable {
   /// - Returns: the buckets of its requests.
   func begin(_ record: JobRecord) -> [String] {
     let spec = record.spec
-    limitOrigin(spec.origin)
     if let rate = spec.options.limitRate { setLimit(rate, of: record.job.id, spec.kind) }
-    var names = [Self.name(record.job.id), Self.name(origin: spec.origin)]
-    if let batch = spec.batchID { names.append(Self.name(batch)) }
+    return buckets(of: record, at: spec.origin)
+  }
+
+  /// - Returns: the buckets of the job's requests to an origin.
+  func buckets(of record: JobRecord, at origin: String) -> [String] {
+    limitOrigin(origin)
+    var names = [Self.name(record.job.id), Self.name(origin: origin)]
+    if let batch = record.spec.batchID { names.append(Self.name(batch)) }
     return names
   }
 

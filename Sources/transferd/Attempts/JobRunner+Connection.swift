@@ -9,7 +9,7 @@ extension JobRunner {
   func connection(_ spec: JobSpec) throws(TransferError) -> ConnectionSettings {
     let options = spec.options.network
     var connection = ConnectionSettings()
-    connection.proxy = try proxy(of: spec).configuration
+    connection.proxy = try proxy(of: spec, at: spec.origin).configuration
     connection.isolatesConnection = try ProxyChoice(options)?.hasCredentials ?? false
     connection.ipVersion = options.ipVersion.flatMap { IPVersion(rawValue: $0) }
     connection.maximumHTTPVersion = options.httpVersion.flatMap { HTTPVersion(rawValue: $0) }
@@ -18,15 +18,16 @@ extension JobRunner {
     return connection
   }
 
-  private func proxy(of spec: JobSpec) throws(TransferError) -> ProxyChoice {
-    try ProxyChoice(spec.options.network) ?? network.proxy(for: spec.origin)
+  /// The proxy for the job's requests to an origin.
+  func proxy(of spec: JobSpec, at origin: String) throws(TransferError) -> ProxyChoice {
+    try ProxyChoice(spec.options.network) ?? network.proxy(for: origin)
   }
 
   /// What is looked up anew for every attempt: secrets and files. `nil`: nothing.
   func interceptor(for spec: JobSpec) throws(TransferError) -> (any RequestInterceptor)? {
     let connection = ConnectionAdapter(
       spec.options.network, rules: paths.rules(for: spec.owner, .read),
-      proxy: try proxy(of: spec), isConfigured: spec.options.network.proxy == nil, secrets)
+      proxy: try proxy(of: spec, at: spec.origin), isConfigured: spec.options.network.proxy == nil, secrets)
     let secret = SecretAdapter(spec, secrets)
     guard let connection else { return secret }
     guard let secret else { return connection }

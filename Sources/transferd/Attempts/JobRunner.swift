@@ -17,6 +17,8 @@ struct JobRunner: Sendable {
   let groupedDownloads: GroupedDownloads
   let groupedUploads: GroupedUploads
   let bandwidth: JobBandwidth
+  /// What running downloads know of their sources.
+  let sources = JobSources()
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Default timeouts for connecting and for progress, for jobs that do not set their own.
@@ -41,7 +43,10 @@ struct JobRunner: Sendable {
         case .download:
           var download = try download(for: record, timeouts: timeouts, reports)
           download.request.bandwidthBuckets = bandwidth.begin(record)
-          guard !Self.mayShareWork(download) else {
+          let places = try sources(of: record, download.request, reports)
+          sources.begin(id, places)
+          download.sources = places
+          guard !Self.mayShareWork(download, record.spec) else {
             downloads.append((download, fence: record.fence))
             started.append((record, .grouped(id, groupedDownloads)))
             continue
@@ -73,8 +78,10 @@ struct JobRunner: Sendable {
   }
 
   /// Whether a download may turn out to be small: a file that has no bytes yet, from a web server, under a known name.
-  private static func mayShareWork(_ download: GroupDownload) -> Bool {
-    download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
+  private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
+    let options = spec.options.download
+    return download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
+      && options.mirrors.isEmpty && options.size == nil && options.pieces == nil
   }
 
   /// Whether an upload may turn out to be a small PUT: one that begins from nothing, to a web server.
@@ -112,7 +119,8 @@ struct JobRunner: Sendable {
     session.download(
       download.request, to: download.destination, options: download.options, rules: download.rules,
       resumingWith: download.resumeData, expecting: download.digests, partialName: download.partialName,
-      journal: download.journal, segmentation: download.segmentation, interceptor: download.interceptor
+      journal: download.journal, segmentation: download.segmentation,
+      sources: download.sources ?? DownloadSources(), interceptor: download.interceptor
     )
     .validate(statusCode: Self.successes)
   }
@@ -158,7 +166,7 @@ struct JobRunner: Sendable {
   }
 
   /// Asks the queue for connections beside the first one.
-  private struct OriginPermits: ConnectionPermits {
+  struct OriginPermits: ConnectionPermits {
     let origin: String
     let reports: AttemptReports
     func acquire() async -> Bool { await reports.acquireConnection(origin) }

@@ -47,6 +47,7 @@ extension Scheduler {
     let stop = queue.attempts[record.job.id]?.stop
     var verdict = AttemptVerdict(response, of: record, stop: stop, now: now, using: &generator)
     await updateOrigin(response, record, now: now, &verdict)
+    verdict.settlement.sources = runner.sources.reports(of: record.job.id) ?? []
     if verdict.removesPartFile { await runner.removePartFiles(of: [record]) }
     verdict.settlement.followUp.wantsHook = limits.hooks.wantsHook(after: verdict.settlement.event)
     return verdict.settlement
@@ -56,6 +57,7 @@ extension Scheduler {
   /// - Parameter isSettled: whether the store accepted the settlement.
   private func didSettle(_ settlement: Settlement, isSettled: Bool) {
     guard let attempt = active.removeValue(forKey: settlement.id) else { return }
+    runner.sources.end(settlement.id)
     if attempt.isLimited { runner.bandwidth.removeLimit(of: settlement.id) }
     if queue.load.perOrigin[attempt.record.spec.origin] == nil { runner.bandwidth.forget(attempt.record.spec.origin) }
     startFollowUps(settlement, attempt.record)

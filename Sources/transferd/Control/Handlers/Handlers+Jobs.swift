@@ -19,7 +19,13 @@ extension Handlers {
     guard let (record, attempts) = try await daemon.store.detail(id, in: try request.scope()) else {
       throw StoreError.notFound(id)
     }
-    return try Reply.json(JobDetail(await daemon.scheduler.shown(record), record, attempts))
+    var detail = JobDetail(await daemon.scheduler.shown(record), record, attempts)
+    if record.spec.kind == .download {
+      let running = daemon.scheduler.runner.sources.reports(of: id)
+      detail.sources = if let running { running } else { try await daemon.store.sources(of: id) }
+      if detail.sources.isEmpty { detail.sources = JobSource.unused(by: record.spec) }
+    }
+    return try Reply.json(detail)
   }
 
   static let changeJob: RouteTable.Handler = { request, daemon in

@@ -1,0 +1,31 @@
+import FoundationEssentials
+import GRDB
+public import TransferAPI
+
+extension Store {
+  /// The sources of a download as its last attempt left them; empty if it has only its own URL, or had no attempt.
+  public func sources(of id: JobID) async throws(StoreError) -> [JobSource] {
+    try await read { db in
+      var text: String?
+      try db.each("SELECT sources FROM job_source WHERE job = :job") { bind in
+        bind("job", id)
+      } body: { row in
+        text = try row.text("sources")
+        return true
+      }
+      guard let text else { return [] }
+      return (try? WireCoding.decoder().decode([JobSource].self, from: Data(text.utf8))) ?? []
+    }
+  }
+}
+
+extension Transaction {
+  /// Stores what an attempt has left; nothing if the job has only its own URL.
+  func storeSources(_ sources: [JobSource], of id: JobID) throws {
+    guard !sources.isEmpty, let data = try? WireCoding.encoder().encode(sources) else { return }
+    try run("INSERT OR REPLACE INTO job_source (job, sources) VALUES (:job, :sources)") { bind in
+      bind("job", id)
+      bind("sources", String(decoding: data, as: UTF8.self))
+    }
+  }
+}
