@@ -8,6 +8,7 @@
 #   unchanged          a list of small files that have not changed, with --if-changed, against curl -Z -z
 #   tls                the same over HTTPS with HTTP/2
 #   segments           one file with several connections, against curl and aria2; a kill (scripts/bench-segments.sh)
+#   mirrors            one file from several servers, of which one is slow and one wrong, against aria2 (scripts/bench-mirrors.sh)
 #   loss               one file over a network with 200 ms and 1 % loss; needs root and half an hour, so it runs only when it is named
 #   slow               1,000 transfers of 10 KiB/s at once, against aria2
 #   idle               an idle daemon
@@ -23,6 +24,7 @@
 #   LARGE_MIB=2048     size of the large file
 #   FILES=10000        number of small files of 4 KiB
 #   SEGMENTS_MIB=320   size of the file of the section segments
+#   MIRRORS_MIB=640    size of the file of the section mirrors
 #   LOSS_MIB=80        size of the file of the section loss; one round unless ROUNDS is given
 #   SLOW_FILES=1000    transfers of the section slow
 #   ADDS=1000000       number of URLs that the section queue adds
@@ -43,6 +45,8 @@ cd "$(dirname "$0")/.."
 . scripts/bench-queue.sh
 # shellcheck source=scripts/bench-segments.sh
 . scripts/bench-segments.sh
+# shellcheck source=scripts/bench-mirrors.sh
+. scripts/bench-mirrors.sh
 # shellcheck source=scripts/bench-loss.sh
 . scripts/bench-loss.sh
 # shellcheck source=scripts/bench-slow.sh
@@ -55,7 +59,7 @@ repository=$PWD
 
 rounds=${ROUNDS:-5} large_mib=${LARGE_MIB:-2048} files=${FILES:-10000} limit=${LIMIT:-300}
 parts=("$@")
-all=(large small unchanged tls segments slow idle queue limits engine memory upload uploads webdav s3 tus)
+all=(large small unchanged tls segments mirrors slow idle queue limits engine memory upload uploads webdav s3 tus)
 ((${#parts[@]})) || parts=("${all[@]}")
 for part in "${parts[@]}"; do
   [[ " ${all[*]} loss " == *" $part "* ]] || {
@@ -397,6 +401,6 @@ for i in "${!places[@]}"; do
   if wants small; then small "${places[i]}" "$i"; fi
 done
 if wants idle; then idle "${places[-1]}"; fi
-for part in unchanged tls segments slow loss queue limits engine memory upload uploads webdav s3 tus; do
+for part in unchanged tls segments mirrors slow loss queue limits engine memory upload uploads webdav s3 tus; do
   if wants "$part"; then "$part"; fi
 done

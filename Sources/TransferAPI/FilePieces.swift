@@ -39,7 +39,7 @@ public struct FilePieces: Codable, Equatable, Sendable {
   }
 
   /// Whether a file of this size has exactly these pieces; they have been checked.
-  func cover(_ size: Int64) -> Bool {
+  public func cover(_ size: Int64) -> Bool {
     // checked: few digests, times a length of at most 1 GiB
     count > 0 && size > Int64(count - 1) * length && size <= Int64(count) * length
   }

@@ -32,7 +32,7 @@ import TransferAPI
     #expect(try await fixture.store.batch("nightly")?.batch.counts.total == 3)
     #expect(try await fixture.store.events(since: 0, limit: 100).count == 19)
     let version = try await fixture.store.read { db in try Int.fetchOne(db, sql: "PRAGMA user_version") }
-    #expect(version == 8)
+    #expect(version == 9)
   }
 
   @Test("its jobs can be claimed, retried and removed, and uploads can be added")

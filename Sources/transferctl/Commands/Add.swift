@@ -29,9 +29,12 @@ struct Add: AsyncParsableCommand {
   @OptionGroup var waiting: WaitOptions
 
   func validate() throws {
-    guard !urls.isEmpty || input != nil else { throw ValidationError("Name a URL, or a file with -i.") }
+    guard !urls.isEmpty || input != nil || inputs.metalink != nil else {
+      throw ValidationError("Name a URL, or a file with -i.")
+    }
+    try validateMetalink()
     if inputs.inputFormat != .auto, input == nil { throw ValidationError("--input-format needs -i.") }
-    let readers = [input == "-", inputs.checksums == "-", options.job.readsStandardInput].count { $0 }
+    let readers = [input == "-", inputs.checksums == "-", inputs.metalink == "-", options.job.readsStandardInput].count { $0 }
     if readers > 1 { throw ValidationError("Standard input cannot be a list, checksums and headers at once.") }
     if inputs.checksums != nil, options.checksum != nil {
       throw ValidationError("--checksum and --checksums exclude each other.")
@@ -55,13 +58,20 @@ struct Add: AsyncParsableCommand {
       if FetchedFile.isURL(name) { opened = try await open() }
       defaults.checksums = try await checksums(name, defaults, opened)
     }
+    let metalink: Metalink?
+    if let name = inputs.metalink {
+      if FetchedFile.isURL(name) { opened = try await open() }
+      metalink = try await self.metalink(name, defaults, opened)
+    } else {
+      metalink = nil
+    }
     let list = try DownloadInput(urls, input, format: inputs.inputFormat, defaults)
     if inputs.dryRun.dryRun {
       var lines = inputs.dryRun.lines()
-      try list.add(to: &lines)
+      if let metalink { try lines.add(metalink, defaults) } else { try list.add(to: &lines) }
       return try inputs.dryRun.print(lines)
     }
-    let (body, failure) = try list.body()
+    let (body, failure) = try metalink.map { try Self.body(of: $0, defaults) } ?? list.body()
     guard body.count > 0 else {
       Notice.say("nothing to add")
       return
@@ -78,6 +88,53 @@ struct Add: AsyncParsableCommand {
     try Output.standard.requireOpen()
     let connection = try daemon.connection()
     return (connection, try await connection.open())
+  }
+
+  /// What a Metalink says itself, and what is for one URL, is not for the files of a Metalink.
+  private func validateMetalink() throws {
+    guard inputs.metalink != nil else { return }
+    guard urls.isEmpty, input == nil else {
+      throw ValidationError("--metalink names its own URLs; leave out other URLs and -i.")
+    }
+    guard options.checksum == nil else {
+      throw ValidationError("--metalink has the digests of its files; leave out --checksum.")
+    }
+    guard options.mirrors.isEmpty else {
+      throw ValidationError("--metalink names the mirrors of its files; leave out --mirror.")
+    }
+    guard !options.nameFromResponse else {
+      throw ValidationError("--metalink names its files; leave out -J.")
+    }
+  }
+
+  private static func body(
+    of metalink: Metalink, _ defaults: JobDefaults
+  ) throws -> (body: BulkBody, failure: ExitStatus?) {
+    var lines = JobLines()
+    try lines.add(metalink, defaults)
+    try lines.requireFaultless()
+    return (BulkBody(lines, isAlone: metalink.files.count == 1), lines.faults.first?.status)
+  }
+
+  /// - Parameter opened: the daemon, if the name is a URL.
+  private func metalink(
+    _ name: String, _ defaults: JobDefaults, _ opened: (connection: Connection, client: ControlClient)?
+  ) async throws -> Metalink {
+    let bytes: [UInt8]
+    if let (connection, client) = opened {
+      let file = FetchedFile(
+        url: name, purpose: "the Metalink", maximumBytes: Metalink.maximumBytes, options: defaults.job.options,
+        directory: defaults.directory)
+      bytes = try await file.bytes(over: connection, from: client)
+    } else {
+      bytes = try InputFile.read(name, limit: Metalink.maximumBytes)
+    }
+    do throws(WireError) {
+      return try Metalink(bytes)
+    } catch {
+      let source = name == "-" ? "on standard input" : Secrets.redacting(url: name)
+      throw CommandFailure(.usage, "the Metalink \(source) \(error); nothing was added")
+    }
   }
 
   /// - Parameter opened: the daemon, if the name is a URL.

@@ -20,10 +20,25 @@ struct InputArguments: ParsableArguments {
     completion: .file())
   var checksums: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Add the files that this Metalink names (RFC 5854), each with its mirrors and digests.", valueName: "file|url"),
+    completion: .file())
+  var metalink: String?
+
   @OptionGroup var dryRun: DryRunOptions
 
   func validate() throws {
     if let base { try validated { try Syntax.check(url: base) } }
+    if let metalink {
+      if metalink.isEmpty { throw ValidationError("--metalink is empty.") }
+      if checksums != nil { throw ValidationError("--metalink has the digests of its files; leave out --checksums.") }
+      if glob || base != nil { throw ValidationError("--metalink names whole URLs; leave out --glob and --base.") }
+      if dryRun.dryRun, FetchedFile.isURL(metalink) {
+        throw ValidationError(
+          "--dry-run downloads nothing, so --metalink cannot be a URL: download the file and name it.")
+      }
+    }
     if let checksums {
       if checksums.isEmpty { throw ValidationError("--checksums is empty.") }
       if dryRun.dryRun, FetchedFile.isURL(checksums) {

@@ -25,7 +25,7 @@ final class MirrorFixture: Sendable {
     servers = try behaviours.enumerated().map { number, behaviour in
       guard number > 0 else {
         let held = holdsFirst ? behaviour.holding(after: Self.mebibyte, until: proceed, on: .fresh) : behaviour
-        return try LoopbackServer(handler: held.handler())
+        return try LoopbackServer(held)
       }
       let handler = behaviour.handler()
       return try LoopbackServer { request in
