@@ -31,7 +31,8 @@ public struct FilePieces: Codable, Equatable, Sendable {
   func check() throws(WireError) {
     guard let digestBytes else { throw WireError("unknown algorithm \"\(algorithm)\" of pieces") }
     guard Self.lengths.contains(length) else {
-      throw WireError("the length of pieces must be from \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) bytes")
+      throw WireError(
+        "the length of pieces must be from \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) bytes")
     }
     guard !digests.isEmpty, digests.count <= Self.maximumBytes, digests.count % digestBytes == 0 else {
       throw WireError("pieces must have 1 or more whole digests, together at most \(Self.maximumBytes) bytes")

@@ -17,7 +17,8 @@ import Testing
   func mirrors() {
     #expect(fault { $0.mirrors = ["http://a/1", "https://u:p@b/1?x"] } == nil)
     for (mirrors, reason) in [
-      (["ftp://a/1"], "http or https"), (["nonsense"], "scheme"), ([""], "empty"), (["http://a/1", "http://a/1"], "twice"),
+      (["ftp://a/1"], "http or https"), (["nonsense"], "scheme"), ([""], "empty"),
+      (["http://a/1", "http://a/1"], "twice"),
       (["http://a b/"], "space"), (["http://a/" + String(repeating: "x", count: 4096)], "longer than 4096"),
       ((0...64).map { "http://a/\($0)" }, "more than 64"),
     ] {

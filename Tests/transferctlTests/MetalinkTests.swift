@@ -43,7 +43,8 @@ import TransferAPI
     #expect(metalink.files.count == 1 && file.name == "dir/a.iso" && file.size == 2500)
     #expect(file.checksum?.description == "sha-256=\(Self.sha256)")
     #expect(file.urls == ["https://a/1", "http://b/1", "http://c/1", "http://d/1"])
-    let digests = Data([UInt8](repeating: 1, count: 20) + Array(repeating: 2, count: 20) + Array(repeating: 3, count: 20))
+    let digests = Data(
+      [UInt8](repeating: 1, count: 20) + Array(repeating: 2, count: 20) + Array(repeating: 3, count: 20))
     #expect(file.pieces == FilePieces(algorithm: .sha1, length: 1024, digests: digests))
     var job = NewJob(source: "https://a/1")
     file.fill(&job)
@@ -70,9 +71,11 @@ import TransferAPI
     "a file that cannot be used is refused with its reason",
     arguments: [
       ("<file><url>http://a/1</url></file>", "without a name"),
-      ("<file name=\"a\"/>", "no http or https URL"), ("<file name=\"a\"><url>ftp://a/1</url></file>", "no http or https"),
+      ("<file name=\"a\"/>", "no http or https URL"),
+      ("<file name=\"a\"><url>ftp://a/1</url></file>", "no http or https"),
       ("<file name=\"a\"><url>http://a/1</url></file><file name=\"a\"><url>http://a/1</url></file>", "twice"),
-      ("<file name=\"a\"><url>http://</url></file>", "URL"), ("<file name=\"a\"><url>http://a b/</url></file>", "space"),
+      ("<file name=\"a\"><url>http://</url></file>", "URL"),
+      ("<file name=\"a\"><url>http://a b/</url></file>", "space"),
       ("<file name=\"a\"><size>-1</size><url>http://a/1</url></file>", "size"),
       ("<file name=\"a\"><size>9223372036854775808</size><url>http://a/1</url></file>", "size"),
       ("<file name=\"a\"><url priority=\"0\">http://a/1</url></file>", "priority"),
@@ -130,7 +133,8 @@ import TransferAPI
   func jobs() throws {
     let metalink = try Metalink(
       document(
-        "<file name=\"d/a\"><url>http://a/1</url><url>http://b/1</url></file><file name=\"b\"><url>http://a/2</url></file>"))
+        "<file name=\"d/a\"><url>http://a/1</url><url>http://b/1</url></file><file name=\"b\"><url>http://a/2</url></file>"
+      ))
     func jobs(_ change: (inout JobDefaults) throws -> Void) throws -> [NewJob] {
       var defaults = JobDefaults(directory: "/down")
       try change(&defaults)
@@ -145,7 +149,8 @@ import TransferAPI
     #expect(plain.map(\.destination) == ["/down/d/a", "/down/b"])
     #expect(plain.map(\.source) == ["http://a/1", "http://a/2"])
     #expect(plain[0].options.download.mirrors == ["http://b/1"] && plain[0].batch == "b" && plain[0].directory == nil)
-    #expect(try jobs { $0.output = try OutputTemplate(parsing: "{n}.x") }.map(\.destination) == ["/down/1.x", "/down/2.x"])
+    #expect(
+      try jobs { $0.output = try OutputTemplate(parsing: "{n}.x") }.map(\.destination) == ["/down/1.x", "/down/2.x"])
     #expect(throws: CommandFailure.self) { try jobs { $0.output = try OutputTemplate(parsing: "x") } }
     #expect(throws: CommandFailure.self) { try jobs { $0.job.key = "k" } }
   }

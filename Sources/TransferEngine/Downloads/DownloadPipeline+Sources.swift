@@ -121,7 +121,8 @@ extension DownloadPipeline {
     (context.pieces, context.onDisk, context.hasWrongPieces) = (kept, kept.count, true)
     context.resumeData?.totalBytes = size
     throw .verification(
-      .digest(algorithm: pieces.algorithm.rawValue, expected: pieces.hex(first), actual: "another one of piece \(first)"))
+      .digest(
+        algorithm: pieces.algorithm.rawValue, expected: pieces.hex(first), actual: "another one of piece \(first)"))
   }
 
   /// The lead's bytes differ from those of another source, which are on disk.

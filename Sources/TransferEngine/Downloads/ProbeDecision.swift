@@ -56,12 +56,16 @@ enum ProbeDecision: Equatable, Sendable {
       return
     }
     guard let theirs, theirs == total else {
-      self = theirs.map { disagree("its file has \($0) bytes, not \(total)") } ?? drop("it does not say how long its file is")
+      self =
+        theirs.map { disagree("its file has \($0) bytes, not \(total)") }
+        ?? drop("it does not say how long its file is")
       return
     }
     let declared = DeclaredDigests.of(head)
     for digest in declared {
-      guard let own = expected.first(where: { $0.algorithm == digest.algorithm }), own.hex != digest.hex else { continue }
+      guard let own = expected.first(where: { $0.algorithm == digest.algorithm }), own.hex != digest.hex else {
+        continue
+      }
       self = disagree("it declares another \(digest.algorithm.rawValue)")
       return
     }

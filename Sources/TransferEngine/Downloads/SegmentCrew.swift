@@ -280,8 +280,9 @@ struct SegmentCrew: Sendable {
       guard !board.isComplete, let source = sources.next(excluding: excluded, lead: lead) else { return }
       // One connection finds out whether the lead's server serves ranges. The lead keeps its rest until then.
       let isTested = source == lead ? board.confirmation.hasHappened : run.usable.contains(source)
-      let mayStart = source == lead ? isTested || run.workers[source, default: 0] == 0 : isTested || run.mayProbe
-      guard mayStart, await mayAdd(source, &run) else {
+      // Another source is asked as soon as its bytes can be compared; its place is kept until then.
+      if source != lead, !isTested, !run.mayProbe { return }
+      guard source != lead || isTested || run.workers[source, default: 0] == 0, await mayAdd(source, &run) else {
         excluded.insert(source)
         continue
       }

@@ -238,7 +238,8 @@ public final class DownloadSources: Sendable {
     state.withLock { state in
       let facts = state.entries.indices.compactMap { id -> SourceChoice.Candidate? in
         let entry = state.entries[id]
-        guard entry.drop == nil, !excluded.contains(id), entry.connections < entry.limit, !state.isIsolated || id == lead
+        guard entry.drop == nil, !excluded.contains(id), entry.connections < entry.limit,
+          !state.isIsolated || id == lead
         else { return nil }
         return .init(id: id, connections: entry.connections, rate: entry.rate)
       }

@@ -21,7 +21,9 @@ struct PieceCheck: Sendable {
   }
 
   /// These pieces were found to be good before.
-  mutating func trust(_ pieces: Set<Int>) { for piece in pieces where states.indices.contains(piece) { states[piece] = .good } }
+  mutating func trust(_ pieces: Set<Int>) {
+    for piece in pieces where states.indices.contains(piece) { states[piece] = .good }
+  }
 
   /// The pieces that are known to be good.
   var good: Set<Int> { Set(states.indices.filter { states[$0] == .good }) }

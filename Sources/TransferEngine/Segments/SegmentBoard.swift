@@ -71,7 +71,9 @@ final class SegmentBoard: Sendable {
     self.total = total
     (completePieces, pieceSink) = AsyncStream.makeStream()
     var check = pieces
-    for range in before.ranges { for piece in check?.written(range, completed: before) ?? [] { pieceSink.yield(piece) } }
+    for range in before.ranges {
+      for piece in check?.written(range, completed: before) ?? [] { pieceSink.yield(piece) }
+    }
     var state = State(plan: plan, isSegmented: completed != nil, beganAt: [lead: .now], owners: [lead: source])
     if !before.isEmpty { state.contributions[PieceCheck.earlier] = before }
     state.check = check

@@ -34,7 +34,8 @@ struct Add: AsyncParsableCommand {
     }
     try validateMetalink()
     if inputs.inputFormat != .auto, input == nil { throw ValidationError("--input-format needs -i.") }
-    let readers = [input == "-", inputs.checksums == "-", inputs.metalink == "-", options.job.readsStandardInput].count { $0 }
+    let readers = [input == "-", inputs.checksums == "-", inputs.metalink == "-", options.job.readsStandardInput].count
+    { $0 }
     if readers > 1 { throw ValidationError("Standard input cannot be a list, checksums and headers at once.") }
     if inputs.checksums != nil, options.checksum != nil {
       throw ValidationError("--checksum and --checksums exclude each other.")

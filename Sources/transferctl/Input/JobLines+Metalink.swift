@@ -11,7 +11,8 @@ extension JobLines {
     }
     guard metalink.files.count > 1 else { return }
     if defaults.output?.isConstant ?? false {
-      throw CommandFailure(.usage, "-o names one file, and the Metalink has \(metalink.files.count); put {name} or {n} into it")
+      throw CommandFailure(
+        .usage, "-o names one file, and the Metalink has \(metalink.files.count); put {name} or {n} into it")
     }
     if defaults.job.key != nil {
       throw CommandFailure(.usage, "--key names one job, and the Metalink has \(metalink.files.count) files")

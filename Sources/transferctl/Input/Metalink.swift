@@ -204,7 +204,9 @@ struct MetalinkBuilder {
     guard let algorithm = Self.algorithm(attributes["type"]) else { return }
     do throws(WireError) {
       let checksum = try Checksum(parsing: "\(algorithm.rawValue)=\(text)")
-      if Self.strength(algorithm) > file?.checksum.map({ Self.strength($0.algorithm) }) ?? 0 { file?.checksum = checksum }
+      if Self.strength(algorithm) > file?.checksum.map({ Self.strength($0.algorithm) }) ?? 0 {
+        file?.checksum = checksum
+      }
     } catch {
       throw fault(error.description)
     }

@@ -77,5 +77,7 @@ final class NetworkRules: Sendable {
 
 extension JobSpec {
   /// The URLs that the user specified.
-  var userURLs: [String] { [url] + options.download.mirrors + [options.upload.endpoint, options.upload.collection].compactMap { $0 } }
+  var userURLs: [String] {
+    [url] + options.download.mirrors + [options.upload.endpoint, options.upload.collection].compactMap { $0 }
+  }
 }

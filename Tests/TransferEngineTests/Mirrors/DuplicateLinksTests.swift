@@ -13,8 +13,11 @@ import Testing
       (["<http://a/1>; rel=describedby; rel=duplicate"], []),
       (["<http://a/,;1>;rel=duplicate"], ["http://a/,;1"]),
       (["<http://a/1>; title=\"a, b; \\\"c\\\"\"; rel=duplicate"], ["http://a/1"]),
-      (["<http://a/1>; rel=duplicate; pri=0", "<http://b/1>; rel=duplicate; pri=999999"], ["http://b/1", "http://a/1"]),
-      (["<http://a/1>; REL=Duplicate; pref"], ["http://a/1"]), ([""], []), (["<http://a/1"], []), (["<>; rel=duplicate"], []),
+      (
+        ["<http://a/1>; rel=duplicate; pri=0", "<http://b/1>; rel=duplicate; pri=999999"], ["http://b/1", "http://a/1"]
+      ),
+      (["<http://a/1>; REL=Duplicate; pref"], ["http://a/1"]), ([""], []), (["<http://a/1"], []),
+      (["<>; rel=duplicate"], []),
       (["<http://a/1>; rel=\"duplicate"], []), (["nonsense, <http://a/1>; rel=duplicate"], []),
       (["<http://a/1>; rel=duplicate garbage, <http://b/1>; rel=duplicate"], []), ([";;;,,,<<<>>>"], []),
       (["<http://a/1>; rel=duplicate;;; pri"], ["http://a/1"]),

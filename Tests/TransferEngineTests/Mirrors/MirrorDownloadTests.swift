@@ -40,7 +40,7 @@ import Testing
     let other = FileBehaviour.file(payload).etag("\"another\"")
     let fixture = try MirrorFixture([.file(payload).dropping(after: 5 << 20, on: .always), other])
     let sources = try fixture.sources()
-    let response = try await fixture.run(sources)
+    let response = try await fixture.run(sources, segmentation: Segmentation(.one))
     #expect(response.error == nil)
     try fixture.download.expectOnly(payload)
     #expect(sources.reports[1].bytesReceived == payload.size)
@@ -86,7 +86,9 @@ import Testing
 
   // MARK: Together
 
-  @Test("sources with the same file each fetch a part of it, by the checksum or the same strong ETag", arguments: [true, false])
+  @Test(
+    "sources with the same file each fetch a part of it, by the checksum or the same strong ETag",
+    arguments: [true, false])
   func together(hasChecksum: Bool) async throws {
     let mirror = hasChecksum ? FileBehaviour.file(payload).etag("\"another\"") : .file(payload)
     let fixture = try MirrorFixture([.file(payload), mirror], holdsFirst: true)
@@ -151,7 +153,8 @@ import Testing
 
   // MARK: Wrong bytes
 
-  @Test("a first source with other bytes than its checksum says is dropped, and mirrors that disagreed with it are asked")
+  @Test(
+    "a first source with other bytes than its checksum says is dropped, and mirrors that disagreed with it are asked")
   func firstIsWrong() async throws {
     let fixture = try MirrorFixture([.file(Payload(size: payload.size, seed: 7)), .file(payload)])
     let sources = try fixture.sources()

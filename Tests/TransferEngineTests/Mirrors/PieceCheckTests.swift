@@ -13,7 +13,9 @@ import Testing
     #expect(PieceDigests(.sha256, length: 1024, digests: []) == nil)
     #expect(PieceDigests(.sha256, length: 1, digests: Array(repeating: 0, count: 32)) == nil)
     let three = try digests(3)
-    for (total, isCovered) in [(2048, false), (2049, true), (3072, true), (3073, false), (0, false), (Int64.max, false)] {
+    for (total, isCovered) in [
+      (2048, false), (2049, true), (3072, true), (3073, false), (0, false), (Int64.max, false),
+    ] {
       #expect(three.cover(Int64(total)) == isCovered, "\(total)")
     }
     #expect(three.range(2, total: 2049) == 2048..<2049)
