@@ -107,6 +107,7 @@ extension DownloadPipeline {
     }
     context.goodPieces = Set(0..<pieces.count).subtracting(wrong)
     guard let first = wrong.first else { return }
+    // checked: the size of a file
     var kept = ByteRanges(0..<size)
     for piece in wrong {
       let range = pieces.range(piece, total: size)

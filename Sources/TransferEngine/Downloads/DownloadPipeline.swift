@@ -203,6 +203,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     try reopenPart(&context, directory)
     context.resumedFrom = context.onDisk
     if context.onDisk > 0, context.contributions.isEmpty {
+      // checked: onDisk > 0
       context.contributions[PieceCheck.earlier] = context.pieces ?? ByteRanges(0..<context.onDisk)
     }
     if !isWhole(context) {
@@ -369,31 +370,6 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     }
   }
 
-  private func strategies(_ context: AttemptContext) -> RangeStrategies {
-    switch continuity(context) {
-    case .sameSource: return Self.strategies(context)
-    case .byContent:
-      var context = context
-      context.resumeData?.validators = Validators()
-      context.resumeData?.refusals = 0
-      return Self.strategies(context)
-    case .byTag:
-      guard context.resumeData?.validators.strongETag != nil else { return .whole }
-      return Self.strategies(context).conditional
-    }
-  }
-
-  private static func strategies(_ context: AttemptContext) -> RangeStrategies {
-    if let pieces = context.pieces, let total = context.total {
-      return RangeStrategies(
-        stored: context.resumeData?.validators, pieces: pieces, total: total,
-        refusals: context.resumeData?.refusals ?? 0)
-    }
-    return RangeStrategies(
-      stored: context.resumeData?.validators, bytesOnDisk: context.onDisk, refusals: context.resumeData?.refusals ?? 0,
-      isComparing: context.comparesFrom != nil)
-  }
-
   /// Sends one request and follows its redirects. Always starts at the user's own URL: a redirect's target may be
   /// signed for a few minutes only.
   private func ask(
@@ -419,8 +395,4 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       hops += 1
     }
   }
-}
-
-extension TransferError {
-  var isCancellation: Bool { if case .cancelled = self { true } else { false } }
 }

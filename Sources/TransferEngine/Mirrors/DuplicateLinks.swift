@@ -50,6 +50,7 @@ struct DuplicateLinks: Equatable, Sendable {
     mutating func next() -> Link? {
       while take(UInt8(ascii: ",")) {}
       guard take(UInt8(ascii: "<")), let end = bytes[position...].firstIndex(of: UInt8(ascii: ">")) else { return nil }
+      // checked: end is an index at or after position
       var link = Link(url: String(decoding: bytes[position..<end], as: UTF8.self))
       position = end + 1  // checked: an index of an array
       var hasRelation = false
@@ -91,6 +92,7 @@ struct DuplicateLinks: Equatable, Sendable {
       while position < bytes.count, !";,=\" \t<>".utf8.contains(bytes[position]) {
         position += 1  // checked: an index of an array
       }
+      // checked: position only grows
       return String(decoding: bytes[start..<position], as: UTF8.self)
     }
 

@@ -67,6 +67,7 @@ struct ByteRanges: Equatable, Sendable {
       guard existing.overlaps(range) else { return [existing] }
       // checked: the bounds are between those of the existing range
       let before = existing.lowerBound..<max(existing.lowerBound, range.lowerBound)
+      // checked: the ranges overlap
       let after = min(existing.upperBound, range.upperBound)..<existing.upperBound
       return [before, after].filter { !$0.isEmpty }
     }

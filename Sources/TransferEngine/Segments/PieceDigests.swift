@@ -21,6 +21,7 @@ public struct PieceDigests: Sendable, Equatable {
   /// - Returns: `nil` if the bytes are not one or more digests, or if a number is out of bounds.
   public init?(_ algorithm: DigestAlgorithm, length: Int64, digests: [UInt8]) {
     guard (Self.minimumLength...Self.maximumLength).contains(length), !digests.isEmpty,
+      // checked: sizes of digests are positive
       digests.count % algorithm.size == 0, digests.count / algorithm.size <= Self.maximumCount
     else { return nil }
     self.algorithm = algorithm
@@ -29,7 +30,7 @@ public struct PieceDigests: Sendable, Equatable {
   }
 
   /// The number of pieces.
-  public var count: Int { bytes.count / algorithm.size }
+  public var count: Int { bytes.count / algorithm.size }  // checked: sizes of digests are positive
 
   /// Whether a file of this length has exactly these pieces.
   public func cover(_ total: Int64) -> Bool {

@@ -108,6 +108,7 @@ final class SegmentBoard: Sendable {
       {
         state.map = nil
       }
+      // checked: offset > position, by the guard
       noteSource(of: id, position..<offset, &state)
       state.unsignalled = state.unsignalled.saturatingSum(offset - position)  // checked: offset > position ≥ 0
       if id != lead { state.received = state.received.saturatingSum(offset - position) }  // checked: as above

@@ -277,6 +277,7 @@ extension String {
     let blanks: Set<UInt8> = [9, 10, 13, 32]
     let start = utf8.firstIndex { !blanks.contains($0) } ?? endIndex
     let end = utf8.lastIndex { !blanks.contains($0) }.map { utf8.index(after: $0) } ?? start
+    // checked: end is after the last byte that is no blank, or start
     return String(self[start..<end])
   }
 }
