@@ -45,7 +45,7 @@ public final class DownloadSources: Sendable {
     /// Seconds in which it was asked for bytes.
     var seconds: Double { (busy + (busySince.map { $0.duration(to: .now) } ?? .zero)) / .seconds(1) }
     /// `nil` while unknown.
-    var rate: Double? { seconds >= 0.5 && received > 0 ? Double(received) / seconds : nil }  // checked: floating point; seconds ≥ 0.5
+    var rate: Double? { seconds >= 0.5 && received > 0 ? Double(received) / seconds : nil }  // checked: Doubles
   }
 
   private struct State {
