@@ -45,7 +45,10 @@ public final class DownloadSources: Sendable {
     /// Seconds in which it was asked for bytes.
     var seconds: Double { (busy + (busySince.map { $0.duration(to: .now) } ?? .zero)) / .seconds(1) }
     /// `nil` while unknown.
-    var rate: Double? { seconds >= 0.5 && received > 0 ? Double(received) / seconds : nil }  // checked: Doubles
+    var rate: Double? {
+      // checked: floating point, of half a second or more
+      seconds >= 0.5 && received > 0 ? Double(received) / seconds : nil
+    }
   }
 
   private struct State {
