@@ -95,7 +95,7 @@ import Testing
 
   @Test("there is a database of every released schema")
   func fixtures() {
-    #expect(Set(Origin.fixtures.map(\.fixture)) == Set((1...7).map { "version-\($0)" }))
+    #expect(Set(Origin.fixtures.map(\.fixture)) == Set((1...8).map { "version-\($0)" }))
   }
 
   @Test("a stored database opens with all its jobs, their secrets and their history", arguments: Origin.fixtures)
