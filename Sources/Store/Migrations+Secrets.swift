@@ -74,13 +74,14 @@ private struct Version2Options: Codable, Equatable {
   var headers: [String: String]?
   var credentials: SecretReference?
   var secretHeaders: [String: SecretHeader]?
-  var upload: JobOptions.Upload?
+  var upload: UploadObject?
 
   init(_ options: JobOptions) {
     if !options.headers.isEmpty { headers = options.headers }
     credentials = options.credentials
     if !options.secretHeaders.isEmpty { secretHeaders = options.secretHeaders }
-    if options.upload != JobOptions.Upload() { upload = options.upload }
+    let object = UploadObject(upload: options.upload, s3: options.s3)
+    if object != UploadObject() { upload = object }
   }
 
   var options: JobOptions {
@@ -88,7 +89,7 @@ private struct Version2Options: Codable, Equatable {
     options.headers = headers ?? [:]
     options.credentials = credentials
     options.secretHeaders = secretHeaders ?? [:]
-    options.upload = upload ?? JobOptions.Upload()
+    if let upload { (options.upload, options.s3) = (upload.upload, upload.s3) }
     return options
   }
 }

@@ -1,4 +1,4 @@
-/// The direction of a job's transfer.
+/// What a job does.
 public enum JobKind: String, Codable, CaseIterable, Sendable {
   case download
   case upload

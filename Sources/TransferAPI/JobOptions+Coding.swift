@@ -21,21 +21,6 @@ extension JobOptions: Codable {
   }
 }
 
-extension JobOptions.Upload: Codable {
-  public init(from decoder: any Decoder) throws {
-    self.init()
-    var reader = OptionReader(container: try decoder.container(keyedBy: OptionName.self))
-    try visit(&reader)
-  }
-
-  /// Writes the options that differ from their defaults.
-  public func encode(to encoder: any Encoder) throws {
-    var writer = OptionWriter(container: encoder.container(keyedBy: OptionName.self))
-    var options = self
-    try options.visit(&writer)
-  }
-}
-
 struct OptionReader: OptionVisitor {
   let container: KeyedDecodingContainer<OptionName>
 

@@ -8,11 +8,6 @@ extension JobOptions {
     public var form: [FormField] = []
     public var onSuccess = SuccessAction.keep
     public var onChange = ChangeRule.restart
-    /// The http or https URL of an S3 server other than AWS.
-    public var endpoint: String?
-    /// A profile of `~/.aws`.
-    public var profile: String?
-    public var region: String?
     /// Fail if the server already has something under that name, as far as the protocol can tell.
     public var ifAbsent = false
     /// After a PUT, ask the server for the file's length, and fail if it differs.
@@ -29,9 +24,6 @@ extension JobOptions {
       try visitor.form("form", &form)
       try visitor.option("onSuccess", &onSuccess, default: .keep)
       try visitor.word("onChange", &onChange, default: .restart)
-      try visitor.url("endpoint", &endpoint)
-      try visitor.option("profile", &profile, default: nil)
-      try visitor.option("region", &region, default: nil)
       try visitor.option("ifAbsent", &ifAbsent, default: false)
       try visitor.option("verify", &verify, default: false)
       try visitor.url("collection", &collection)

@@ -26,6 +26,8 @@ public struct JobOptions: Equatable, Sendable {
   public var network = Network()
   /// Start times, deadlines, retries.
   public var schedule = Schedule()
+  /// The server and the key of S3 objects.
+  public var s3 = S3()
   /// Options that only downloads have.
   public var download = Download()
   /// Options that only uploads have.
@@ -63,8 +65,8 @@ public struct JobOptions: Equatable, Sendable {
     if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
     if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
     _ = try download.permissions()
-    if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https"].contains(scheme) {
-      throw WireError("segments are for http and https: a file is fetched by one connection with \(scheme)")
+    if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https", "s3"].contains(scheme) {
+      throw WireError("segments are for http, https and s3: a file is fetched by one connection with \(scheme)")
     }
     try checkFreshness(scheme: scheme)
     try checkSources(scheme: scheme)

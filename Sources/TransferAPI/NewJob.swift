@@ -93,7 +93,6 @@ extension NewJob: Codable {
     key = try container.decodeIfPresent(String.self, forKey: .key)
     priority = try container.decodeIfPresent(Int.self, forKey: .priority) ?? 0
     paused = try container.decodeIfPresent(Bool.self, forKey: .paused) ?? false
-    options = try JobOptions(from: decoder)
   }
 
   private static func isForUploads(_ name: String) -> Bool { name == "spool" || JobOptions.uploadNames.contains(name) }

@@ -65,6 +65,7 @@ typealias OptionWord = RawRepresentable<String> & CaseIterable & Equatable & Sen
 extension JobOptions {
   mutating func visit(_ visitor: inout some OptionVisitor) throws {
     try visitShared(&visitor)
+    try s3.visit(&visitor)
     try download.visit(&visitor)
     try upload.visit(&visitor)
   }

@@ -35,7 +35,7 @@ public struct URLText: Equatable, Sendable {
   }
 
   /// Schemes of downloads.
-  public static let downloadSchemes = ["http", "https", "ftp", "ftpes", "ftps", "sftp", "scp"]
+  public static let downloadSchemes = ["http", "https", "s3", "ftp", "ftpes", "ftps", "sftp", "scp"]
   /// Schemes of upload targets.
   public static let uploadSchemes = ["http", "https", "s3", "ftp", "ftpes", "ftps", "sftp", "scp"]
 

@@ -45,7 +45,7 @@ import TransferAPI
       FormField(name: "title", value: .text("plain")),
     ]
     spec.options.upload.collection = "https://example.org/?token=collsecret\(n)x"
-    spec.options.upload.endpoint = "https://me:endsecret\(n)x@s3.test/"
+    spec.options.s3.endpoint = "https://me:endsecret\(n)x@s3.test/"
     return spec
   }
 

@@ -20,7 +20,7 @@ import Testing
     var options = JobOptions()
     options.headers = ["Authorization": "Bearer s3cret", "X-Trace": "1"]
     options.upload.collection = "https://h/in/?token=s3cret&a=1"
-    options.upload.endpoint = "https://me:s3cret@s3.test/?sig=s3cret"
+    options.s3.endpoint = "https://me:s3cret@s3.test/?sig=s3cret"
     options.download.mirrors = ["https://a/1", "https://me:s3cret@b/1", "https://c/1?token=s3cret"]
     options.network.proxy = "socks5h://me:s3cret@proxy.test:1080"
     options.upload.form = [
@@ -46,7 +46,7 @@ import Testing
     let options = Self.secretive.redacted()
     #expect(options.headers == ["X-Trace": "1"])
     #expect(options.upload.collection == "https://h/in/?token=***&a=1")
-    #expect(options.upload.endpoint == "https://s3.test/?sig=***")
+    #expect(options.s3.endpoint == "https://s3.test/?sig=***")
     #expect(options.network.proxy == "socks5h://proxy.test:1080")
     #expect(options.download.mirrors == ["https://a/1", "https://b/1", "https://c/1?token=***"])
     #expect(options.upload.form.map(\.description) == ["file=@", "api_token=***", "title=plain"])
@@ -88,7 +88,7 @@ import Testing
         "stallTimeout",
         "userAgent", "verify",
       ])
-    #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 11)
+    #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 8)
   }
 
   @Test("options of a template fill what is not given, and headers are merged by name")
@@ -102,7 +102,7 @@ import Testing
     options.fill(from: template, except: ["limitRate", "headers", "form"])
     #expect(options.limitRate == 7 && options.maxAttempts == 3 && options.upload.form.isEmpty)
     #expect(options.headers == ["x-trace": "2", "Authorization": "Bearer s3cret"])
-    #expect(options.upload.endpoint == template.upload.endpoint)
+    #expect(options.s3.endpoint == template.s3.endpoint)
   }
 
   @Test("show has the options below \"options\", those of uploads below \"upload\", and always the flags")

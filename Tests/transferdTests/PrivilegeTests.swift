@@ -27,7 +27,7 @@ import TransferEngine
     case ("destination", .anyAddress): upload.destination = "http://127.0.0.1/a"
     case ("endpoint", .anyAddress):
       upload.destination = "s3://K:S@bucket/a"
-      upload.options.upload.endpoint = "http://127.0.0.1"
+      upload.options.s3.endpoint = "http://127.0.0.1"
     case ("collection", .anyAddress):
       upload.destination = "http://127.0.0.1/c/a"
       upload.options.upload.collection = "http://127.0.0.1/c/"
@@ -49,7 +49,7 @@ import TransferEngine
     case ("insecure", .route): upload.options.network.insecure = true
     case ("profile", .profile):
       upload.destination = "s3://K:S@bucket/a"
-      upload.options.upload.profile = "work"
+      upload.options.s3.profile = "work"
     case ("credentials", .netrcReference): upload.options.credentials = .netrc
     case ("credentials", .environmentReference): upload.options.credentials = .environment("TOKEN")
     case ("credentials", .fileReference): upload.options.credentials = .file("/key")

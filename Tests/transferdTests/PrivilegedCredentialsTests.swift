@@ -35,7 +35,7 @@ import TransferAPI
       ("https://host/a", nil, "ok"),
     ] as [(String, String?, String)])
   func uploads(_ url: String, _ profile: String?, _ expected: String) {
-    let job = job(url) { $0.options.upload.profile = profile }
+    let job = job(url) { $0.options.s3.profile = profile }
     #expect(verdict(job, .member(1001)) == expected)
     #expect(verdict(job, .owner) == "ok")
     #expect(verdict(job, .root) == "ok")
@@ -51,6 +51,7 @@ import TransferAPI
   @Test(
     "downloads that need the service's credentials are refused only to members",
     arguments: [
+      ("s3://bucket/key", "permission"), ("s3://KEY:SECRET@bucket/key", "ok"), ("s3://KEY@bucket/key", "permission"),
       ("sftp://host/a", "permission"), ("sftp://user:pass@host/a", "ok"), ("scp://user@host/a", "permission"),
       ("https://host/a", "ok"), ("ftp://host/a", "ok"),
     ])

@@ -74,7 +74,7 @@ import TransferAPI
         $0.options.upload.form = [FormField(name: "a", value: .file), FormField(name: "b", value: .file)]
       }
     ),
-    ("an endpoint without S3", { $0.options.upload.endpoint = "https://s3.test" }),
+    ("an endpoint without S3", { $0.options.s3.endpoint = "https://s3.test" }),
     ("a spool and a source", { $0.spool = String(repeating: "0", count: 32) }),
     (
       "an invalid spool token",

@@ -37,8 +37,8 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     try self.init(parsing: text, relativeTo: nil, flags: CURLU_NON_SUPPORT_SCHEME)
   }
 
-  /// Reads the target of an upload; also `s3://bucket/key`, which is translated before a request is sent.
-  public init(uploadTarget text: String) throws(TransferError) {
+  /// Reads the URL of a file, or of an S3 object: `s3://bucket/key`, which is translated before a request is sent.
+  public init(allowingS3 text: String) throws(TransferError) {
     guard text.lowercased().hasPrefix("s3://") else {
       try self.init(text)
       return

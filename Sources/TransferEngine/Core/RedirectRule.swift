@@ -43,6 +43,8 @@ enum RedirectRule {
     }
     var next = request
     next.url = target
+    // Userinfo in a Location comes from the server, not from the user: it is not used.
+    if target.origin != request.url.origin { (next.credentials, next.credential) = (nil, nil) }
     next.isNamedByServer = true
     switch head.status {
     case 303 where request.method != .head: next.method = .get
@@ -53,14 +55,6 @@ enum RedirectRule {
     if next.body == nil, request.body != nil {
       next.headers = HTTPFields(next.headers.filter { !aboutBody.contains($0.name) })
     }
-    if target.origin != request.url.origin {
-      next.headers = HTTPFields(next.headers.filter { harmless.contains($0.name) || aboutBody.contains($0.name) })
-      next.credentials = nil
-      next.credential = nil
-      next.connection.clientIdentity = nil
-      next.hasLeftOrigin = true
-    }
-    // Userinfo in a Location comes from the server, not from the user: RequestURL removes it, and it is not used.
     return next
   }
 }

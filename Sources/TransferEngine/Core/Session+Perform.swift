@@ -61,6 +61,7 @@ extension Session {
 
   /// The request as libcurl gets it.
   func wireRequest(_ request: TransferRequest, acceptEncoding: String? = nil) -> WireRequest {
+    let request = request.signer?.signed(request) ?? request
     let headers = headerFields(of: request)
     var wire = WireRequest(
       url: request.url.isHTTP ? request.url.string : request.url.wireString,

@@ -37,6 +37,8 @@ public struct TransferRequest: Sendable {
   public var usesAmbientCredentials = true
   /// Proxy, addresses, versions, certificates and cookies, where they differ from the session's.
   public var connection = ConnectionSettings()
+  /// Signs the request just before each transfer. Not for another origin: a redirect there is sent without signature.
+  public var signer: (any RequestSigner)?
   /// For `ftp:` URLs; `nil`: the session's.
   public var ftpSecurity: FTPSecurity?
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.

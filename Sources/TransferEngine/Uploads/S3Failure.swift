@@ -24,12 +24,7 @@ struct S3Failure: Sendable, Equatable {
 
   /// The bucket's region, if the request was sent to a wrong one.
   func region(_ head: ResponseHead) -> String? {
-    guard [301, 307, 400].contains(head.status) else { return nil }
-    // The region becomes part of the host's name.
-    guard let region = head.field("x-amz-bucket-region") ?? named, !region.isEmpty, region.utf8.count <= 64,
-      region.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
-    else { return nil }
-    return region
+    S3Region.named(by: head, in: named)
   }
 
   private static let transientCodes: Set<String> = [

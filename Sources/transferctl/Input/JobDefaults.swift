@@ -28,6 +28,7 @@ struct JobDefaults: Sendable {
     let url = resolved(text)
     try Syntax.check(url: url)
     var job = NewJob(source: url)
+    job.kind = self.job.kind
     job.fill(from: self.job, except: [])
     if let output {
       job.destination = try paths.absolute(output.expanded(for: url, number: number), relativeTo: directory)
@@ -50,7 +51,7 @@ struct JobDefaults: Sendable {
   var listOptions: String? {
     var job = job
     job.directory = directory
-    return output == nil && checksums == nil ? job.listOptions : nil
+    return output == nil && checksums == nil && job.kind == .download ? job.listOptions : nil
   }
 
   /// The job of a JSON line, whose fields override the options.

@@ -45,14 +45,7 @@ struct UploadArguments: ParsableArguments {
   @Flag(help: "Compare the file's length on the server after a PUT, and fail if it differs.")
   var verify = false
 
-  @Option(help: ArgumentHelp("The URL of an S3 server other than AWS.", valueName: "url"))
-  var endpoint: String?
-
-  @Option(help: ArgumentHelp("The profile of ~/.aws for S3.", valueName: "name"))
-  var profile: String?
-
-  @Option(help: ArgumentHelp("The region for S3.", valueName: "name"))
-  var region: String?
+  @OptionGroup var s3: S3Arguments
 
   @Option(
     help: ArgumentHelp("Keep the paths below this directory in the target.", valueName: "dir"), completion: .directory)
@@ -89,9 +82,6 @@ struct UploadArguments: ParsableArguments {
     options.onChange = onChange
     options.ifAbsent = ifAbsent
     options.verify = verify
-    options.endpoint = endpoint
-    options.profile = profile
-    options.region = region
     return options
   }
 
@@ -108,6 +98,7 @@ struct UploadArguments: ParsableArguments {
     }
     var job = try job.template(paths)
     job.options.upload = options
+    job.options.s3 = s3.options
     return UploadPlan(
       target: try to.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },

@@ -17,13 +17,15 @@ struct WaitOptions: ParsableArguments {
   /// - Parameters:
   ///   - failure: the status for the first job that was not added.
   ///   - beginning: the number of the newest event before the jobs were added, if it was read.
+  ///   - target: what is waited for; `nil`: the added jobs.
   /// - Throws: `CommandFailure` with the status of the command unless all jobs were added and, if awaited, completed.
   func finish(
-    _ outcome: Submission, _ failure: ExitStatus?, _ connection: Connection, beginning: Int64?
+    _ outcome: Submission, _ failure: ExitStatus?, _ connection: Connection, beginning: Int64?,
+    target: WaitTarget? = nil
   ) async throws {
     if wait, !outcome.ids.isEmpty {
       let end = try await Waiter(
-        .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
+        target ?? .ids(SelectorOptions.unique(outcome.ids)), connection: connection,
         beginning: outcome.hasExisting ? nil : beginning, announcesEnded: !outcome.hasExisting
       ).run(from: outcome.client, timeout: timeout?.duration)
       if end == .timedOut || failure == nil, end != .done { throw CommandFailure(end) }

@@ -97,6 +97,9 @@ enum DetailText {
     for option in options.sharedTexts where !optionsInOtherWords.contains(option.name) {
       rows.append((words(option.name), option.text))
     }
+    append(&rows, "endpoint", options.s3.endpoint)
+    append(&rows, "profile", options.s3.profile)
+    append(&rows, "region", options.s3.region)
     append(&rows, "credentials", options.credentials?.description)
     for (name, value) in options.secretHeaders.sorted(by: { $0.key < $1.key }) {
       rows.append(("header", "\(name): \(value)"))
@@ -124,9 +127,6 @@ enum DetailText {
     for field in upload.form { rows.append(("form", field.description)) }
     rows.append(("on success", isSpooled ? "delete (the copy of standard input)" : upload.onSuccess.description))
     rows.append(("on change", upload.onChange.rawValue))
-    append(&rows, "endpoint", upload.endpoint)
-    append(&rows, "profile", upload.profile)
-    append(&rows, "region", upload.region)
     if upload.ifAbsent { rows.append(("if absent", "yes")) }
     if upload.verify { rows.append(("verify", "yes")) }
   }

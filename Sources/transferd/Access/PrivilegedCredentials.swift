@@ -12,16 +12,16 @@ enum PrivilegedCredentials {
   ///   - credentials: the job's user name and password, or access key.
   /// - Throws: `Problem` with `permission`.
   static func checkUnused(
-    by options: JobOptions.Upload, _ url: RequestURL, credentials: JobSpec.Credentials?
+    by options: JobOptions, _ url: RequestURL, credentials: JobSpec.Credentials?
   ) throws(Problem) {
-    guard options.profile == nil else {
+    guard options.s3.profile == nil else {
       throw Problem(
         .permission, "cannot use a profile: only the user that runs transferd, and root, may use the service's profiles"
       )
     }
     let isComplete = credentials.map { !$0.username.isEmpty && !$0.password.isEmpty } ?? false
     if isComplete { return }
-    if url.scheme == "s3" || options.uploadProtocol == .s3 {
+    if url.scheme == "s3" || options.upload.uploadProtocol == .s3 {
       throw Problem(
         .permission,
         "cannot use the service's cloud credentials: only the user that runs transferd, and root, may; "

@@ -1,3 +1,4 @@
+import Store
 import TransferAPI
 
 /// What running attempts report to the scheduler.

@@ -21,7 +21,7 @@ extension JobRunner {
     let options = spec.options.upload
     if let method = options.method { request.method = method == .put ? .put : .post }
     var upload = FileUpload(
-      request: request, source: spec.source, protocol: Self.uploadProtocol(of: options, request.url))
+      request: request, source: spec.source, protocol: Self.uploadProtocol(of: spec.options, request.url))
     upload.rules = sourceRules(spec)
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
@@ -36,12 +36,12 @@ extension JobRunner {
     return PathPolicy.spoolRules(spec.source.parentPath)
   }
 
-  private static func uploadProtocol(of options: JobOptions.Upload, _ url: RequestURL) -> UploadProtocol {
-    let s3 = S3Options(endpoint: options.endpoint, region: options.region, profile: options.profile)
-    switch options.uploadProtocol {
+  private static func uploadProtocol(of options: JobOptions, _ url: RequestURL) -> UploadProtocol {
+    let s3 = S3Options(options.s3)
+    switch options.upload.uploadProtocol {
     case .auto: return url.scheme == "s3" ? .s3(s3) : .automatic
     case .plain: return .plain
-    case .form: return .form(form(options.form))
+    case .form: return .form(form(options.upload.form))
     case .tus: return .tus(TusOptions())
     case .resumable: return .resumable
     case .s3: return .s3(s3)

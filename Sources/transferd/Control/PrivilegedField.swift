@@ -28,7 +28,7 @@ extension [PrivilegedField] {
     .init("destination", "a URL of an address that is not public", .anyAddress),
     .init("endpoint", "an address that is not public", .anyAddress),
     .init("collection", "an address that is not public", .anyAddress),
-    .init("source", "sftp: or scp: without a user name and a password", .serviceCredentials),
+    .init("source", "s3:, sftp: or scp: without a key, or a user name and a password", .serviceCredentials),
     .init("destination", "s3:, sftp: or scp: without a key, or a user name and a password", .serviceCredentials),
     .init("ca", "a path outside memberReadRoots", .anyPath),
     .init("cert", "a path outside memberReadRoots", .anyPath),

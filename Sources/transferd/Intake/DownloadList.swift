@@ -49,6 +49,7 @@ struct DownloadList {
     // Errors that depend on the scheme or the server are reported for the line.
     sample.options.userAgent = nil
     sample.options.referer = nil
+    sample.options.s3 = JobOptions.S3()
     do {
       try job.options.check()
     } catch {

@@ -49,12 +49,13 @@ extension JobIntake {
     var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {
-      try PrivilegedCredentials.checkUnused(by: record.spec.options.upload, url, credentials: credentials)
+      try PrivilegedCredentials.checkUnused(by: record.spec.options, url, credentials: credentials)
     }
     guard isUpload else { return address }
-    address.origin = try JobValidation.origin(of: url, record.spec.options.upload)
     // A URL that differs only in its query, such as a new signature, is the same place.
     let old = try JobValidation.target(record.spec.destination)
+    address.origin = try JobValidation.origin(of: url, record.spec.options.s3)
+    try JobValidation.checkS3(record.spec.options, url)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     guard ["http", "https"].contains(url.scheme) else { return address }
     address.collection = target.collection

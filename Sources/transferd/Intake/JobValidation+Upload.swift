@@ -16,25 +16,16 @@ extension JobValidation {
     let url = try Self.target(target)
     var spec = JobSpec(
       owner: caller.uid, uploading: try Self.source(job), to: url.string,
-      origin: try Self.origin(of: url, job.options.upload),
+      origin: try Self.origin(of: url, job.options.s3),
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     spec.spool = job.spool
     spec.options = try Self.checked(job.options, url)
+    try Self.checkS3(job.options, url)
     spec.options.upload = try Self.checked(job.options.upload, url)
     if job.spool != nil, job.options.upload.onSuccess != .keep {
       throw Problem(.invalid, "onSuccess is for files; spooled input is always deleted after its upload")
     }
     return spec
-  }
-
-  /// Parses an upload's URL: a scheme for downloads or `s3:`.
-  static func target(_ text: String) throws(Problem) -> RequestURL {
-    guard text.lowercased().hasPrefix("s3://") else { return try url(text) }
-    do {
-      return try RequestURL(uploadTarget: text)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
   }
 
   private static func source(_ job: NewJob) throws(Problem) -> String {
@@ -47,18 +38,6 @@ extension JobValidation {
     return try checked(job.source)
   }
 
-  /// The origin that connections and limits are counted for. For S3 without an endpoint it is the bucket's host.
-  static func origin(of url: RequestURL, _ options: JobOptions.Upload) throws(Problem) -> String {
-    if let endpoint = options.endpoint {
-      let endpoint = try Self.url(endpoint)
-      guard endpoint.scheme == "http" || endpoint.scheme == "https" else {
-        throw Problem(.invalid, "the endpoint must be an http or https URL")
-      }
-      return endpoint.origin
-    }
-    return url.scheme == "s3" ? "https://\(url.host).s3.amazonaws.com:443" : url.origin
-  }
-
   private static func checked(_ options: JobOptions.Upload, _ url: RequestURL) throws(Problem) -> JobOptions.Upload {
     let isHTTP = url.scheme == "http" || url.scheme == "https"
     let isS3 = options.uploadProtocol == .s3 || url.scheme == "s3"
@@ -67,13 +46,6 @@ extension JobValidation {
     }
     if !isHTTP, !isS3, options.uploadProtocol != .auto {
       throw Problem(.invalid, "the protocol \(options.uploadProtocol.rawValue) works only with http and https URLs")
-    }
-    if isS3, url.path.isEmpty || url.path.hasTrailingSlash {
-      throw Problem(.invalid, "the S3 URL names no key")
-    }
-    if isS3, url.string.contains("?") { throw Problem(.invalid, "the URL of an S3 object cannot have a query") }
-    if !isS3, options.endpoint != nil || options.region != nil || options.profile != nil {
-      throw Problem(.invalid, "endpoint, region and profile are for S3")
     }
     if options.method != nil, !isHTTP || ![.auto, .plain, .form].contains(options.uploadProtocol) {
       throw Problem(.invalid, "method is for plain uploads and forms")
@@ -93,7 +65,6 @@ extension JobValidation {
     guard options.form.count(where: { $0.value == .file }) <= 1 else {
       throw Problem(.invalid, "a form can have only one file field")
     }
-    for text in [options.profile, options.region] { _ = try name(text, "profile and region") }
     var options = options
     if let collection = options.collection {
       let collection = try Self.url(collection)

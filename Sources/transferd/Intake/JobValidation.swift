@@ -38,7 +38,7 @@ struct JobValidation {
     let url = try Self.downloadURL(job.source)
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
-      owner: caller.uid, url: url.string, origin: url.origin, destination: destination,
+      owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3), destination: destination,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     spec.options = try Self.checked(job.options, url)
     spec.options.download.nameFromResponse = destination.hasTrailingSlash
@@ -47,6 +47,7 @@ struct JobValidation {
 
   /// - Returns: the options with the checksum in its usual form.
   static func checked(_ options: JobOptions, _ url: RequestURL) throws(Problem) -> JobOptions {
+    try Self.checkS3(job.options, url)
     var options = options
     do {
       try options.check(scheme: url.scheme)
@@ -107,12 +108,12 @@ struct JobValidation {
   }
 
   static func downloadURL(_ text: String) throws(Problem) -> RequestURL {
-    let url = try url(text)
+    let url = try target(text)
     guard URLText.downloadSchemes.contains(url.scheme) else {
       throw Problem(
         .invalid, "cannot download \(url.scheme): URLs; use \(URLText.downloadSchemes.joined(separator: ", "))")
     }
-    guard url.isHTTP || !url.namesDirectory else {
+    guard url.isHTTP || url.scheme == "s3" || !url.namesDirectory else {
       throw Problem(.invalid, "the URL \(shown(url.string)) names a directory; only files can be downloaded")
     }
     return url

@@ -130,6 +130,7 @@ actor Scheduler {
       transferred: { [weak self] transfers in Task { await self?.send(.transferred(transfers)) } },
       foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
       ended: { [weak self] responses in await self?.didEnd(responses) },
+      added: { [weak self] submissions, haveTimes in await self?.didAdd(submissions, haveTimes: haveTimes) },
       acquireConnection: { [weak self] in await self?.acquireConnection(with: $0) ?? false },
       releaseConnection: { [weak self] in await self?.releaseConnection(with: $0) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)

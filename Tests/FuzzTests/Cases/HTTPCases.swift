@@ -122,7 +122,7 @@ extension FuzzCase {
   private static let url = FuzzCase("url", maximumLength: 1024) { bytes in
     let text = Input(bytes).text
     guard let base = try? RequestURL("https://user:pw@host.example/a/b?c") else { return }
-    let found: [RequestURL] = [try? RequestURL(text), try? base.resolving(text), try? RequestURL(uploadTarget: text)]
+    let found: [RequestURL] = [try? RequestURL(text), try? base.resolving(text), try? RequestURL(allowingS3: text)]
       .compactMap { $0 }
     for url in found {
       try require(!url.string.hasControls && !url.string.contains(" "), "a control character or a blank in a URL")

@@ -124,7 +124,7 @@ import Testing
     let keys = Credentials(username: "a", password: "b")
     func url(_ target: String, _ options: S3Options = S3Options()) throws -> String {
       let settings = try S3Settings(options, given: keys, environment: AWSEnvironment(variables: [:]) { _ in nil })
-      return try S3Object(try RequestURL(uploadTarget: target), settings, options.addressing).url.string
+      return try S3Object(try RequestURL(allowingS3: target), settings, options.addressing).url.string
     }
     #expect(try url("s3://bucket/a/b.txt").contains("https://bucket.s3.us-east-1.amazonaws.com"))
     #expect(try url("s3://bucket/a/b.txt").hasSuffix("/a/b.txt"))

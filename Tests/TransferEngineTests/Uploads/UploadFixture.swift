@@ -31,7 +31,7 @@ final class UploadFixture: Sendable {
   ) throws -> FileUpload {
     FileUpload(
       request: TransferRequest(
-        url: try RequestURL(uploadTarget: url), method: method, headers: headers, credentials: credentials,
+        url: try RequestURL(allowingS3: url), method: method, headers: headers, credentials: credentials,
         stallTimeout: stallTimeout, limitRate: limitRate),
       source: path, protocol: way, onChange: onChange, onlyIfAbsent: onlyIfAbsent, verifiesLength: verifiesLength)
   }

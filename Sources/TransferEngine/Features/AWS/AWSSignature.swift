@@ -55,7 +55,8 @@ public struct AWSSignature: Sendable, Hashable {
 
   /// Fields that libcurl, the session or a proxy may set or change.
   private static let unsignedFields: Set<String> = [
-    "authorization", "connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "accept-encoding", "authorization", "connection", "expect", "keep-alive", "proxy-authorization", "proxy-connection",
+    "te", "trailer",
     "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
   ]
 

@@ -16,8 +16,23 @@ struct S3Object: Sendable, Equatable {
       url = try RequestURL(target.origin + path)
       return
     }
+    url = try RequestURL(try Self.base(of: target, settings, addressing) + path)
+  }
+
+  /// The URL for requests about a bucket, such as lists of its keys.
+  /// - Parameter target: `s3://bucket/?query`; the query stays.
+  static func bucket(
+    _ target: RequestURL, _ settings: S3Settings, _ addressing: S3Options.Addressing
+  ) throws(TransferError) -> RequestURL {
+    try RequestURL(try base(of: target, settings, addressing) + "/?" + target.query)
+  }
+
+  /// The bucket's URL, without a slash at its end.
+  private static func base(
+    of target: RequestURL, _ settings: S3Settings, _ addressing: S3Options.Addressing
+  ) throws(TransferError) -> String {
     let bucket = target.host
-    let endpoint = try RequestURL(settings.endpoint ?? Self.amazon(settings.region))
+    let endpoint = try RequestURL(settings.endpoint ?? amazon(settings.region))
     let base =
       endpoint.path == "/" ? "" : endpoint.path.hasSuffix("/") ? String(endpoint.path.dropLast()) : endpoint.path
     let isHost: Bool
@@ -27,10 +42,9 @@ struct S3Object: Sendable, Equatable {
     // A dot in the bucket's name would not match the certificate's wildcard.
     case .automatic: isHost = settings.endpoint == nil && !bucket.contains(".") && !bucket.contains("_")
     }
-    url =
-      isHost
-      ? try RequestURL("\(endpoint.scheme)://\(bucket).\(endpoint.host):\(endpoint.port)\(base)\(path)")
-      : try RequestURL("\(endpoint.origin)\(base)/\(bucket)\(path)")
+    return isHost
+      ? "\(endpoint.scheme)://\(bucket).\(endpoint.host):\(endpoint.port)\(base)"
+      : "\(endpoint.origin)\(base)/\(bucket)"
   }
 
   private static func amazon(_ region: String) -> String {

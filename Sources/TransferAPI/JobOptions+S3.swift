@@ -1,0 +1,18 @@
+extension JobOptions {
+  /// Which S3 server has the object, and whose key is used. Downloads and uploads have these options.
+  public struct S3: Equatable, Sendable {
+    /// The http or https URL of an S3 server other than AWS.
+    public var endpoint: String?
+    /// A profile of `~/.aws`.
+    public var profile: String?
+    public var region: String?
+
+    public init() {}
+
+    mutating func visit(_ visitor: inout some OptionVisitor) throws {
+      try visitor.url("endpoint", &endpoint)
+      try visitor.option("profile", &profile, default: nil)
+      try visitor.option("region", &region, default: nil)
+    }
+  }
+}
