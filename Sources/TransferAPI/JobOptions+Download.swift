@@ -29,6 +29,8 @@ extension JobOptions {
     public var size: Int64?
     /// Digests of the file's pieces; a piece that is wrong is fetched again.
     public var pieces: FilePieces?
+    /// Where another URL of the file is asked for when the server refuses the job's own: with 401, 403, 404 or 410.
+    public var urlFrom: SecretReference?
 
     public init() {}
 
@@ -46,6 +48,18 @@ extension JobOptions {
       try visitor.urls("mirrors", &mirrors)
       try visitor.option("size", &size, default: nil)
       try visitor.option("pieces", &pieces, default: nil)
+      try visitor.option("urlFrom", &urlFrom, default: nil)
+    }
+
+    /// - Parameter scheme: of the job's URL; `nil`: unknown.
+    /// - Throws: `WireError` if `urlFrom` cannot give a URL, or is never asked.
+    func checkFreshURL(scheme: String?) throws(WireError) {
+      guard let urlFrom else { return }
+      if !mirrors.isEmpty { throw WireError("urlFrom and mirrors exclude each other: a mirror takes the place of a URL that fails") }
+      if urlFrom == .netrc { throw WireError("urlFrom is env:NAME, file:PATH or exec:COMMAND") }
+      if let scheme, !["http", "https"].contains(scheme) {
+        throw WireError("urlFrom is for http and https: \(scheme) has no statuses that say that a URL has expired")
+      }
     }
 
     /// The value of `mode`; `nil` if there is none.

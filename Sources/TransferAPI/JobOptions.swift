@@ -71,6 +71,7 @@ public struct JobOptions: Equatable, Sendable {
     try checkFreshness(scheme: scheme)
     try checkSources(scheme: scheme)
     try checkHeaders()
+    try download.checkFreshURL(scheme: scheme)
     try network.check(scheme: scheme)
     try schedule.check()
     if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }

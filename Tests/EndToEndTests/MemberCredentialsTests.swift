@@ -50,6 +50,16 @@ struct MemberCredentialsTests {
       [
         "source": "http://127.0.0.1:9/a", "destination": shared.directory(of: .alice) + "/y", "credentials": "netrc",
       ],
+      ["source": "s3://bucket/key", "destination": shared.directory(of: .alice) + "/z"],
+      ["source": "s3://K:S@bucket/key", "destination": shared.directory(of: .alice) + "/z", "profile": "work"],
+      ["source": "s3://bucket/p/", "directory": shared.directory(of: .alice), "recursive": true],
+      ["source": "sftp://127.0.0.1:9/p/", "directory": shared.directory(of: .alice), "kind": "listing"],
+      ["source": "https://1.1.1.1/a", "destination": shared.directory(of: .alice) + "/u", "urlFrom": "env:HOME"],
+      [
+        "source": "https://1.1.1.1/a", "destination": shared.directory(of: .alice) + "/u",
+        "urlFrom": "file:/etc/passwd",
+      ],
+      ["source": "https://1.1.1.1/a", "destination": shared.directory(of: .alice) + "/u", "urlFrom": "exec:id"],
     ]
     for job in jobs {
       var job = job

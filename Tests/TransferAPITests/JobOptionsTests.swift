@@ -76,17 +76,11 @@ import Testing
     #expect(
       JobOptions.names.sorted() == [
         "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
-        "credentials", "deadline", "endpoint", "form", "headers", "httpVersion", "ifAbsent", "ifChanged", "ifExists",
-        "insecure", "ipVersion",
-        "limitRate",
-        "maxAttempts", "maxSize", "method", "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess",
-        "pieces", "profile",
-        "protocol",
-        "proxy",
-        "proxyCredentials", "referer", "region", "remoteTime", "replace", "resolve", "retryFor", "retryStatus",
-        "secretHeaders", "segments", "size",
-        "stallTimeout",
-        "userAgent", "verify",
+        "credentials", "deadline", "endpoint", "exclude", "form", "headers", "httpVersion", "ifAbsent", "ifChanged",
+        "ifExists", "include", "insecure", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize", "method",
+        "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile", "protocol",
+        "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace", "resolve", "retryFor",
+        "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom", "userAgent", "verify",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 8)
   }

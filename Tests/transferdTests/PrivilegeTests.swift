@@ -54,6 +54,13 @@ import TransferEngine
     case ("credentials", .environmentReference): upload.options.credentials = .environment("TOKEN")
     case ("credentials", .fileReference): upload.options.credentials = .file("/key")
     case ("credentials", .commandReference): upload.options.credentials = .command("pass")
+    case ("urlFrom", let privilege):
+      download.destination = "/a"
+      let references: [Privilege: SecretReference] = [
+        .environmentReference: .environment("URL"), .fileReference: .file("/url"), .commandReference: .command("mint"),
+      ]
+      download.options.download.urlFrom = references[privilege]
+      return download
     case ("secretHeaders", .environmentReference):
       upload.options.secretHeaders = ["X-Key": try SecretHeader(parsing: "env:TOKEN")]
     case ("secretHeaders", .fileReference):

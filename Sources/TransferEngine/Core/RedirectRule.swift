@@ -41,8 +41,7 @@ enum RedirectRule {
     if request.redirects == .sameOrigin, target.origin != request.url.origin {
       throw .redirect(.refused(to: target.origin, reason: "it is not the origin \(request.url.origin) that named it"))
     }
-    var next = request
-    next.url = target
+    var next = request.moved(to: target)
     // Userinfo in a Location comes from the server, not from the user: it is not used.
     if target.origin != request.url.origin { (next.credentials, next.credential) = (nil, nil) }
     next.isNamedByServer = true
@@ -56,5 +55,25 @@ enum RedirectRule {
       next.headers = HTTPFields(next.headers.filter { !aboutBody.contains($0.name) })
     }
     return next
+  }
+
+  /// Which fields may be sent to another origin.
+  fileprivate static func mayLeave(_ field: HTTPField.Name) -> Bool {
+    harmless.contains(field) || aboutBody.contains(field)
+  }
+}
+
+extension TransferRequest {
+  /// The same request for another URL. At another origin it has nothing that was meant for this one: no credentials, except those
+  /// of the URL itself, no client certificate, and only header fields that reveal nothing.
+  public func moved(to target: RequestURL) -> TransferRequest {
+    var moved = self
+    moved.url = target
+    guard target.origin != url.origin else { return moved }
+    moved.headers = HTTPFields(moved.headers.filter { RedirectRule.mayLeave($0.name) })
+    (moved.credentials, moved.credential, moved.signer) = (target.credentials, nil, nil)
+    moved.connection.clientIdentity = nil
+    moved.hasLeftOrigin = true
+    return moved
   }
 }

@@ -58,6 +58,12 @@ struct AddOptions: ParsableArguments {
   var segments: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Where a new URL of the file is asked for after 401, 403, 404 and 410: env:NAME, file:PATH or exec:COMMAND.",
+      valueName: "reference"))
+  var urlFrom: String?
+
+  @Option(
     help: ArgumentHelp("An idempotency key: adding the same key again returns the same job.", valueName: "key"))
   var key: String?
 
@@ -104,6 +110,7 @@ struct AddOptions: ParsableArguments {
   /// - Throws: `CommandFailure` for the directory.
   func defaults(_ paths: PathResolver = PathResolver()) throws -> JobDefaults {
     var defaults = JobDefaults(
+    download.urlFrom = try urlFrom.map { text in try validated { try SecretReference(parsing: text) } }
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
     defaults.output = try output.map { text throws(WireError) in try OutputTemplate(parsing: text) }
     defaults.job = try template(paths)

@@ -92,6 +92,7 @@ enum DetailText {
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
+    append(&rows, "new URL from", options.download.urlFrom?.description)
     if detail.job.kind == .upload { append(&rows, options.upload, isSpooled: detail.isSpooled) }
     append(&rows, "waits for", detail.blockedBy.map { "job \($0), which uploads to the same URL" })
     for option in options.sharedTexts where !optionsInOtherWords.contains(option.name) {

@@ -28,9 +28,19 @@ extension JobRunner {
     let connection = ConnectionAdapter(
       spec.options.network, rules: paths.rules(for: spec.owner, .read),
       proxy: try proxy(of: spec, at: spec.origin), isConfigured: spec.options.network.proxy == nil, secrets)
-    let secret = SecretAdapter(spec, secrets)
-    guard let connection else { return secret }
-    guard let secret else { return connection }
-    return Interceptor(interceptors: [secret, connection])
+    let s3: S3Adapter? =
+      spec.kind != .upload && spec.url.hasPrefix("s3:") ? S3Adapter(options: S3Options(spec.options.s3)) : nil
+    // The secrets first: an access key may be one of them. Another URL last: what was added is not meant for another origin.
+    let all: [(any RequestInterceptor)?] = [
+      SecretAdapter(spec, secrets), s3, connection, FreshURLAdapter(spec, secrets),
+    ]
+    let interceptors = all.compactMap { $0 }
+    return interceptors.count > 1 ? Interceptor(interceptors: interceptors) : interceptors.first
+  }
+}
+
+extension S3Options {
+  init(_ options: JobOptions.S3) {
+    self.init(endpoint: options.endpoint, region: options.region, profile: options.profile)
   }
 }

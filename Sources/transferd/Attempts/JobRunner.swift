@@ -81,7 +81,7 @@ struct JobRunner: Sendable {
   private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
     let options = spec.options.download
     return download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
-      && options.mirrors.isEmpty && options.size == nil && options.pieces == nil
+      && options.mirrors.isEmpty && options.size == nil && options.pieces == nil && options.urlFrom == nil
   }
 
   /// Whether an upload may turn out to be a small PUT: one that begins from nothing, to a web server.

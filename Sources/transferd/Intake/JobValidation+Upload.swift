@@ -83,7 +83,7 @@ extension JobValidation {
   /// Checks that the caller may use the job's secret references.
   func checkReferences(of options: JobOptions) throws(Problem) {
     let all =
-      [options.credentials, options.network.proxyCredentials].compactMap { $0 }
+      [options.credentials, options.network.proxyCredentials, options.download.urlFrom].compactMap { $0 }
       + options.secretHeaders.values.map(\.reference)
     for reference in all where !caller.mayUse(reference) {
       let others = if case .command = reference { "" } else { ", and root," }
