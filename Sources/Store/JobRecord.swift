@@ -101,9 +101,10 @@ extension JobRecord {
     let origin = try row.text("origin")
     var spec =
       switch kind {
-      case .download: JobSpec(owner: owner, url: source, origin: origin, destination: destination)
+      case .download, .listing: JobSpec(owner: owner, url: source, origin: origin, destination: destination)
       case .upload: JobSpec(owner: owner, uploading: source, to: destination, origin: origin)
       }
+    spec.kind = kind
     let secrets = try row.secrets("secrets")
     spec.options = try row.options("options")
     secrets?.fill(&spec)

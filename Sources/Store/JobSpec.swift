@@ -21,6 +21,8 @@ public struct JobSpec: Equatable, Sendable {
   public var priority = 0
   /// Begin as `paused`.
   public var paused = false
+  /// The listing that has found the file. It adds one job for each destination.
+  public var listing: JobID?
   /// The token of the daemon's own copy of the source, made from standard input.
   public var spool: String?
 
@@ -67,13 +69,13 @@ public struct JobSpec: Equatable, Sendable {
   public var url: String {
     get {
       switch kind {
-      case .download: source
+      case .download, .listing: source
       case .upload: destination
       }
     }
     set {
       switch kind {
-      case .download: source = newValue
+      case .download, .listing: source = newValue
       case .upload: destination = newValue
       }
     }

@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 9
+  static let version: Int32 = 10
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -52,6 +52,10 @@ enum Migrations {
     migrator.registerMigration("9") { db in
       try db.execute(sql: sources)
       try db.execute(sql: "PRAGMA user_version = 9")
+    }
+    migrator.registerMigration("10") { db in
+      try addListings(db)
+      try db.execute(sql: "PRAGMA user_version = 10")
     }
     return migrator
   }

@@ -36,9 +36,9 @@ extension Store {
 }
 
 /// A job as it is stored: the content of its row, and its secrets.
-private struct NewRow: Sendable {
+struct NewRow: Sendable {
   /// As it was given: with secrets.
-  let spec: JobSpec
+  var spec: JobSpec
   /// `spec.url` without secrets.
   let url: String
   let options: String?
@@ -46,7 +46,7 @@ private struct NewRow: Sendable {
   /// The job's own, or else its batch's.
   var priority: Int
 
-  var source: String { spec.kind == .download ? url : spec.source }
+  var source: String { spec.kind == .upload ? spec.source : url }
   var destination: String { spec.kind == .upload ? url : spec.destination }
 
   static func rows(_ specs: [JobSpec]) throws -> [NewRow] {
@@ -75,7 +75,7 @@ private struct NewRow: Sendable {
 }
 
 /// Inserts rows into `job`, and remembers the origins and batches that it has seen.
-private struct Insertion {
+struct Insertion {
   let now: Date
   let scope: Scope
   private var origins: [String: Int64] = [:]
@@ -93,7 +93,13 @@ private struct Insertion {
 
   mutating func insert(_ row: NewRow, _ transaction: inout Transaction) throws -> Submission {
     var row = row
+    if row.spec.kind == .listing, row.spec.batch == nil {
+      row.spec.batch = "listing-\(try transaction.nextJobID())"
+    }
     let spec = row.spec
+    if let listing = spec.listing, let existing = try transaction.listedJob(listing, row.destination) {
+      return existing
+    }
     if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction) {
       return existing
     }
@@ -138,9 +144,10 @@ private struct Insertion {
     try transaction.run(
       """
       INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
-        blocked_by, part_token, created_at, waits_until, deadline, chooses_name, secret, secret_offset, secret_length)
+        blocked_by, part_token, created_at, waits_until, deadline, chooses_name, listing, secret, secret_offset, secret_length)
       VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
-        :blocked_by, :part_token, :created_at, :waits_until, :deadline, :chooses_name, :secret, :secret_offset, :secret_length)
+        :blocked_by, :part_token, :created_at, :waits_until, :deadline, :chooses_name, :listing,
+        :secret, :secret_offset, :secret_length)
       """
     ) { bind in
       bind("owner", spec.owner)
@@ -160,6 +167,7 @@ private struct Insertion {
       bind("waits_until", spec.options.schedule.notBefore.flatMap { $0 > now ? $0 : nil })
       bind("deadline", spec.options.schedule.deadline)
       bind("chooses_name", spec.choosesName)
+      bind("listing", spec.listing)
       bind.secretPlace(place)
     }
   }

@@ -48,7 +48,13 @@ extension JobDetail: Codable {
       reader: OptionReader(container: try container.nestedContainer(keyedBy: OptionName.self, forKey: .options)))
     try options.visitShared(&reader)
     try options.download.visit(&reader)
-    options.upload = try facts.decodeIfPresent(JobOptions.Upload.self, forKey: .upload) ?? JobOptions.Upload()
+    if job.kind == .upload {
+      let shown = try facts.decodeIfPresent(UploadObject.self, forKey: .upload) ?? UploadObject()
+      (options.upload, options.s3) = (shown.upload, shown.s3)
+    } else {
+      try options.s3.visit(&reader)
+      if job.kind == .listing { try options.listing.visit(&reader) }
+    }
     secretHeaders = try facts.decode([String].self, forKey: .secretHeaders)
     hasCredentials = try facts.decode(Bool.self, forKey: .hasCredentials)
     isSpooled = try facts.decodeIfPresent(Bool.self, forKey: .isSpooled) ?? false
@@ -66,7 +72,12 @@ extension JobDetail: Codable {
     var options = options
     try options.visitShared(&writer)
     try options.download.visit(&writer)
-    if job.kind == .upload { try writer.fact(.upload, options.upload) }
+    if job.kind == .upload {
+      try writer.fact(.upload, UploadObject(upload: options.upload, s3: options.s3))
+    } else {
+      try options.s3.visit(&writer)
+      if job.kind == .listing { try options.listing.visit(&writer) }
+    }
     try writer.fact(.secretHeaders, secretHeaders)
     try writer.fact(.hasCredentials, hasCredentials)
     if isSpooled { try writer.fact(.isSpooled, true) }

@@ -30,6 +30,8 @@ public struct JobOptions: Equatable, Sendable {
   public var s3 = S3()
   /// Options that only downloads have.
   public var download = Download()
+  /// Options that only listings have.
+  public var listing = Listing()
   /// Options that only uploads have.
   public var upload = Upload()
 
@@ -68,10 +70,10 @@ public struct JobOptions: Equatable, Sendable {
     if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https", "s3"].contains(scheme) {
       throw WireError("segments are for http, https and s3: a file is fetched by one connection with \(scheme)")
     }
+    try download.checkFreshURL(scheme: scheme)
     try checkFreshness(scheme: scheme)
     try checkSources(scheme: scheme)
     try checkHeaders()
-    try download.checkFreshURL(scheme: scheme)
     try network.check(scheme: scheme)
     try schedule.check()
     if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }

@@ -80,11 +80,17 @@ extension NewJob: Codable {
     self.init(source: source)
     self.spool = spool
     let expected = decoder.userInfo[.newJobKind] as? JobKind
-    kind = try container.decodeIfPresent(JobKind.self, forKey: .kind) ?? expected ?? .download
+    options = try JobOptions(from: decoder)
+    let named = try container.decodeIfPresent(JobKind.self, forKey: .kind)
+    kind = named ?? (options.listing.recursive ? .listing : expected ?? .download)
+    if options.listing.recursive, kind != .listing {
+      throw WireError("recursive is for listings, not for \(kind.rawValue)s")
+    }
+    options.listing.recursive = kind == .listing
     if isTemplate, let expected, kind != expected {
       throw WireError("the body lists \(expected.rawValue)s, so kind cannot be \(kind.rawValue)")
     }
-    if kind == .download, let name = (given + (spool == nil ? [] : ["spool"])).first(where: Self.isForUploads) {
+    if kind != .upload, let name = (given + (spool == nil ? [] : ["spool"])).first(where: Self.isForUploads) {
       throw WireError("\(name) is for uploads: \"kind\":\"upload\"")
     }
     destination = try container.decodeIfPresent(String.self, forKey: .destination)

@@ -67,6 +67,7 @@ extension JobOptions {
     try visitShared(&visitor)
     try s3.visit(&visitor)
     try download.visit(&visitor)
+    try listing.visit(&visitor)
     try upload.visit(&visitor)
   }
 }

@@ -89,6 +89,29 @@ import Testing
     #expect(shown.contains(#""results":{"skipped":0,"transferred":1,"unchanged":2}"#))
   }
 
+  @Test("the crontab line fetches a directory: the second night fetches only what changed")
+  func directory() async throws {
+    let nginx = try await Nginx(.init(directives: "autoindex on;"))
+    func serve(_ text: String, _ path: String, _ time: Int) throws {
+      let file = URL(fileURLWithPath: nginx.root + "/pub/" + path)
+      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try Data(text.utf8).write(to: file)
+      var times = Array(repeating: timespec(tv_sec: time, tv_nsec: 0), count: 2)
+      utimensat(AT_FDCWD, file.path, &times, 0)
+    }
+    for path in ["a.iso", "x/b.iso", "x/note.txt", "old/c.iso"] { try serve("old", path, 1_000_000_000) }
+    let line = try #require(try block("crontab", with: "--recursive").split(separator: "\n").last)
+    let command = String(line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5])
+    let adapted = try adapted(command.replacing("\\%", with: "%"), nginx.url(""))
+    let first = try await cron(adapted)
+    #expect(first.stdout == "3 jobs: 3 transferred, 0 unchanged, 0 skipped, 0 failed\n", "\(first.stderr)")
+    try serve("new", "x/b.iso", 1_100_000_000)
+    let second = try await cron(adapted)
+    #expect(second.stdout == "3 jobs: 2 transferred, 1 unchanged, 0 skipped, 0 failed\n", "\(second.stderr)")
+    #expect(try String(contentsOfFile: user.directory.path("mirror/files/x/b.iso"), encoding: .utf8) == "new")
+    #expect(try user.directory.names(in: "mirror/files") == ["a.iso", "x"])
+  }
+
   @Test("the unit's command does the same, and systemd accepts both units")
   func units() async throws {
     let nginx = try await Nginx(.init(uploads: true))

@@ -57,6 +57,11 @@ public struct RequestURL: Sendable, Hashable, CustomStringConvertible {
     credentials = url.credentials
   }
 
+  init(_ url: RequestURL, credentials: Credentials?) {
+    (string, scheme, host, port, path) = (url.string, url.scheme, url.host, url.port, url.path)
+    self.credentials = credentials
+  }
+
   /// Resolves a `Location` against this URL (RFC 9110 §10.2.2). Blanks and bytes beyond ASCII are encoded, because
   /// servers send them unencoded.
   func resolving(_ location: String) throws(TransferError) -> RequestURL {

@@ -42,9 +42,9 @@ enum RedirectRule {
       throw .redirect(.refused(to: target.origin, reason: "it is not the origin \(request.url.origin) that named it"))
     }
     var next = request.moved(to: target)
+    next.isNamedByServer = true
     // Userinfo in a Location comes from the server, not from the user: it is not used.
     if target.origin != request.url.origin { (next.credentials, next.credential) = (nil, nil) }
-    next.isNamedByServer = true
     switch head.status {
     case 303 where request.method != .head: next.method = .get
     case 301 where request.method == .post, 302 where request.method == .post: next.method = .get

@@ -11,10 +11,16 @@ extension RemoteOptions {
     ssh = request.ssh ?? configuration.ssh
     usesAmbientCredentials = request.usesAmbientCredentials
     isIsolated = request.ssh.map { $0 != configuration.ssh } ?? false
+    isMachineList = request.method == .machineList
     if request.body != nil {
       operation = .write(Write())
     } else {
       operation = request.method == .head ? .facts : .read(from: 0)
     }
   }
+}
+
+extension HTTPRequest.Method {
+  /// For FTP: the directory's entries with their facts (RFC 3659 §7), instead of lines for people.
+  static let machineList = Self("MLSD")!
 }

@@ -77,6 +77,7 @@ extension Transfer {
     case .read(let offset):
       remote?.isAwaitingFacts = true
       if offset > 0 { resume(from: offset, options) }
+      if options.isMachineList, options.isFTP { handle.set(CURLOPT_CUSTOMREQUEST, "MLSD") }
     case .facts:
       handle.set(CURLOPT_NOBODY, true)
     case .write(let write):

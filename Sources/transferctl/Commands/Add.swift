@@ -40,6 +40,7 @@ struct Add: AsyncParsableCommand {
     if inputs.checksums != nil, options.checksum != nil {
       throw ValidationError("--checksum and --checksums exclude each other.")
     }
+    if options.listing.recursive { try validateListing() }
     guard urls.count > 1 || input != nil else { return }
     if let output = options.output, try validated({ try OutputTemplate(parsing: output).isConstant }) {
       throw ValidationError(DownloadInput.oneName)
@@ -47,6 +48,16 @@ struct Add: AsyncParsableCommand {
     if options.key != nil { throw ValidationError(DownloadInput.oneKey) }
     if !options.mirrors.isEmpty {
       throw ValidationError(DownloadInput.oneFile)
+    }
+  }
+
+  private func validateListing() throws {
+    if inputs.dryRun.dryRun {
+      throw ValidationError("--dry-run cannot list a server's directories; leave out --recursive.")
+    }
+    if inputs.checksums != nil { throw ValidationError("--checksums is for files; --recursive takes directories.") }
+    if waiting.wait, urls.count > 1 || input != nil, options.job.batch == nil {
+      throw ValidationError("--wait for several directories needs --batch, which is then waited for.")
     }
   }
 
@@ -82,7 +93,12 @@ struct Add: AsyncParsableCommand {
     // Jobs that do not exist yet can only have events after this number.
     let beginning = waiting.wait && body.count > Waiter.describedJobs ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(body, keepsIDs: waiting.wait, from: client, over: connection)
-    try await waiting.finish(outcome, failure ?? outcome.failure, connection, beginning: beginning)
+    var target: WaitTarget?
+    if waiting.wait, options.listing.recursive, let id = outcome.ids.first {
+      // The files that a listing finds join its batch.
+      target = try await outcome.client.job(id).job.batch.map { .batch($0) }
+    }
+    try await waiting.finish(outcome, failure ?? outcome.failure, connection, beginning: beginning, target: target)
   }
 
   private func open() async throws -> (connection: Connection, client: ControlClient) {

@@ -65,7 +65,8 @@ struct JobDefaults: Sendable {
   ///   - number: of the job in this call, from 1.
   func completed(_ job: NewJob, given: Set<String>, number: Int = 1) throws -> NewJob {
     var job = job
-    guard job.kind == .download else {
+    if self.job.kind == .listing, given.isDisjoint(with: ["kind", "recursive"]) { job.kind = .listing }
+    guard job.kind != .upload else {
       guard acceptsUploads else { throw WireError("cannot add an upload here; use transferctl upload --manifest") }
       try job.options.check()
       return job
@@ -73,8 +74,10 @@ struct JobDefaults: Sendable {
     job.source = resolved(job.source)
     try Syntax.check(url: job.source)
     job.fill(from: self.job, except: given)
+    job.options.listing.recursive = job.kind == .listing
     try job.options.check()
     try job.checkFreshness()
+    try job.checkListing()
     if let destination = job.destination {
       guard job.directory == nil else { throw WireError("destination and directory cannot be combined") }
       guard !destination.hasTrailingSlash else {

@@ -15,7 +15,7 @@ extension NewJob {
   }
 
   /// Without secrets and control characters.
-  var shownSource: String { Self.shown(source, isURL: kind == .download) }
+  var shownSource: String { Self.shown(source, isURL: kind != .upload) }
 
   /// The same; a directory ends with a slash.
   var shownDestination: String {

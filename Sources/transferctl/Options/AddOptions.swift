@@ -71,11 +71,18 @@ struct AddOptions: ParsableArguments {
     name: [.customShort("J"), .customLong("remote-header-name")], help: "Use the file name from the server's response.")
   var nameFromResponse = false
 
+  @OptionGroup var listing: ListingArguments
+
+  @OptionGroup var s3: S3Arguments
+
   @OptionGroup var job: JobArguments
 
   func validate() throws {
     if output != nil, nameFromResponse { throw ValidationError("-o and -J exclude each other.") }
     if let output { _ = try validated { try OutputTemplate(parsing: output) } }
+    if listing.recursive, output != nil {
+      throw ValidationError("-o is for one file; --recursive keeps the names below -d.")
+    }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
     if let key {
       if key.isEmpty { throw ValidationError("--key is empty.") }
@@ -88,6 +95,7 @@ struct AddOptions: ParsableArguments {
     try validated {
       try template.options.check()
       try template.checkFreshness()
+      try template.checkListing()
     }
   }
 
@@ -102,15 +110,18 @@ struct AddOptions: ParsableArguments {
     (download.checksum, download.mode, download.remoteTime) = (checksum, mode, remoteTime)
     download.maxSize = maxSize?.bytes
     download.mirrors = mirrors
+    download.urlFrom = try urlFrom.map { text in try validated { try SecretReference(parsing: text) } }
     if let segments { download.segments = try SegmentCount(parsing: segments) }
     template.options.download = download
+    template.options.s3 = s3.options
+    template.options.listing = listing.options
+    if listing.recursive { template.kind = .listing }
     return template
   }
 
   /// - Throws: `CommandFailure` for the directory.
   func defaults(_ paths: PathResolver = PathResolver()) throws -> JobDefaults {
     var defaults = JobDefaults(
-    download.urlFrom = try urlFrom.map { text in try validated { try SecretReference(parsing: text) } }
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
     defaults.output = try output.map { text throws(WireError) in try OutputTemplate(parsing: text) }
     defaults.job = try template(paths)

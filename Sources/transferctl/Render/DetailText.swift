@@ -83,24 +83,27 @@ enum DetailText {
     if options.download.nameFromResponse { flags.append("name from the response") }
     if options.download.remoteTime { flags.append("time of the server") }
     if !flags.isEmpty { rows.append(("options", flags.joined(separator: ", "))) }
+    for glob in options.listing.include { rows.append(("include", glob)) }
+    for glob in options.listing.exclude { rows.append(("exclude", glob)) }
+    append(&rows, "max depth", options.listing.maxDepth.map { String($0) })
     append(&rows, "if it exists", options.download.ifExists?.rawValue)
     append(&rows, "mode", options.download.mode)
     append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
     append(&rows, "expected size", options.download.size.map { HumanNumbers.size($0) })
     append(&rows, "pieces", options.download.pieces?.description)
     if case .fixed(let count) = options.download.segments { rows.append(("segments", String(count))) }
+    append(&rows, "new URL from", options.download.urlFrom?.description)
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
-    append(&rows, "new URL from", options.download.urlFrom?.description)
     if detail.job.kind == .upload { append(&rows, options.upload, isSpooled: detail.isSpooled) }
+    append(&rows, "endpoint", options.s3.endpoint)
+    append(&rows, "profile", options.s3.profile)
+    append(&rows, "region", options.s3.region)
     append(&rows, "waits for", detail.blockedBy.map { "job \($0), which uploads to the same URL" })
     for option in options.sharedTexts where !optionsInOtherWords.contains(option.name) {
       rows.append((words(option.name), option.text))
     }
-    append(&rows, "endpoint", options.s3.endpoint)
-    append(&rows, "profile", options.s3.profile)
-    append(&rows, "region", options.s3.region)
     append(&rows, "credentials", options.credentials?.description)
     for (name, value) in options.secretHeaders.sorted(by: { $0.key < $1.key }) {
       rows.append(("header", "\(name): \(value)"))
@@ -137,7 +140,7 @@ enum DetailText {
     var table = Table([
       .init(title: "ATTEMPT", alignment: .right), .init(title: "STARTED"),
       .init(title: "TOOK", alignment: .right),
-      .init(title: "FROM", alignment: .right), .init(title: kind == .download ? "RECEIVED" : "SENT", alignment: .right),
+      .init(title: "FROM", alignment: .right), .init(title: kind == .upload ? "SENT" : "RECEIVED", alignment: .right),
       .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
       .init(title: "OUTCOME"),
     ])

@@ -9,6 +9,8 @@ struct AttemptReports: Sendable {
   let foundLarge: @Sendable (JobID, _ fence: Int64) async -> Void
   /// These attempts have ended.
   let ended: @Sendable ([(JobID, AttemptResponse)]) async -> Void
+  /// A listing has added these jobs; some may have a start time or a deadline.
+  var added: @Sendable ([Submission], _ haveTimes: Bool) async -> Void = { _, _ in }
   /// A download asks for one more connection with its origin.
   var acquireConnection: @Sendable (_ origin: String) async -> Bool = { _ in true }
   /// It gives one back.

@@ -7,6 +7,7 @@ enum AttemptRequest: Sendable {
   /// A request in a group, which shares its work with other requests.
   case grouped(JobID, any GroupedTransfers)
   case upload(FileUploadRequest)
+  case listing(ListingTask)
 
   /// Ends the attempt. A download keeps its part file and its resume data.
   func cancel() {
@@ -14,6 +15,7 @@ enum AttemptRequest: Sendable {
     case .download(let request): request.cancel(producingResumeData: true)
     case .grouped(let id, let group): group.cancel(id)
     case .upload(let request): request.cancel()
+    case .listing(let task): task.cancel()
     }
   }
 
@@ -24,6 +26,7 @@ enum AttemptRequest: Sendable {
     case .grouped(let id, let group): group.progress(of: id)
     case .upload(let request):
       TransferProgress(completed: request.progress.sent, total: request.progress.total)
+    case .listing: TransferProgress()
     }
   }
 }

@@ -8,11 +8,13 @@ import TransferEngine
 enum AttemptResponse: Sendable {
   case download(FileResponse)
   case upload(FileUploadResponse)
+  case listing(ListingResponse)
 
   var error: TransferError? {
     switch self {
     case .download(let response): response.error
     case .upload(let response): response.error
+    case .listing(let response): response.error
     }
   }
 
@@ -20,6 +22,7 @@ enum AttemptResponse: Sendable {
     switch self {
     case .download(let response): response.head
     case .upload(let response): response.head
+    case .listing: nil
     }
   }
 
@@ -27,6 +30,7 @@ enum AttemptResponse: Sendable {
     switch self {
     case .download(let response): response.respondingOrigin
     case .upload(let response): response.respondingOrigin
+    case .listing: nil
     }
   }
 }

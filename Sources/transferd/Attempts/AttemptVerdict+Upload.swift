@@ -11,6 +11,7 @@ extension AttemptVerdict {
     switch response {
     case .download(let response): self.init(response, of: record, stop: stop, now: now, using: &generator)
     case .upload(let response): self.init(uploading: response, of: record, stop: stop, now: now, using: &generator)
+    case .listing(let response): self.init(listing: response, of: record, stop: stop, now: now, using: &generator)
     }
   }
 

@@ -35,7 +35,7 @@ final class JobBandwidth: Sendable {
 
   /// - Parameter rate: bytes per second; `nil`: no limit.
   func setLimit(_ rate: Int64?, of job: JobID, _ kind: JobKind) {
-    let limit = kind == .download ? BandwidthLimit(down: rate) : BandwidthLimit(up: rate)
+    let limit = kind != .upload ? BandwidthLimit(down: rate) : BandwidthLimit(up: rate)
     limits.setLimit(limit, ofBucket: Self.name(job))
   }
 

@@ -66,6 +66,10 @@ struct JobRunner: Sendable {
             upload.upload, resumingWith: upload.ledger, journal: upload.journal, interceptor: upload.interceptor)
           started.append((record, .upload(request)))
           Task { await reports.ended([(id, .upload(await request.response()))]) }
+        case .listing:
+          let task = try listing(for: record, timeouts: timeouts, reports)
+          started.append((record, .listing(task)))
+          Task { await reports.ended([(id, .listing(await task.response()))]) }
         }
       } catch {
         failed.append((id, AttemptResponse(failing: error, of: record.job.kind)))
@@ -95,8 +99,7 @@ struct JobRunner: Sendable {
 
   /// The options that downloads and uploads have in common.
   func transferRequest(_ spec: JobSpec, _ timeouts: Timeouts) throws(TransferError) -> TransferRequest {
-    var request = TransferRequest(
-      url: spec.kind == .upload ? try RequestURL(uploadTarget: spec.url) : try RequestURL(spec.url))
+    var request = TransferRequest(url: try RequestURL(allowingS3: spec.url))
     let options = spec.options
     for (name, value) in options.headers {
       guard let name = HTTPField.Name(name) else { continue }
@@ -214,6 +217,7 @@ struct JobRunner: Sendable {
       for record in records {
         switch record.job.kind {
         case .download: Self.removeDownload(of: record, paths)
+        case .listing: break
         case .upload: if let token = record.spec.spool { spools.remove(token, in: .everything) }
         }
       }

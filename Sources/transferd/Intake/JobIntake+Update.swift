@@ -29,6 +29,10 @@ extension JobIntake {
   /// - Throws: `Problem` for a URL that the job's owner may not use.
   private func address(_ change: JobChange, of record: JobRecord) throws -> AddressChange? {
     guard let text = change.url else { return nil }
+    guard record.job.kind != .listing else {
+      throw Problem(
+        .invalid, "cannot change the URL of a listing: its files are those of the old one; add another listing")
+    }
     try JobValidation.checkLength(of: text)
     let isUpload = record.job.kind == .upload
     let given = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
@@ -51,11 +55,11 @@ extension JobIntake {
     if !paths.mayUseServiceCredentials(record.spec.owner) {
       try PrivilegedCredentials.checkUnused(by: record.spec.options, url, credentials: credentials)
     }
+    address.origin = try JobValidation.origin(of: url, record.spec.options.s3)
+    try JobValidation.checkS3(record.spec.options, url)
     guard isUpload else { return address }
     // A URL that differs only in its query, such as a new signature, is the same place.
     let old = try JobValidation.target(record.spec.destination)
-    address.origin = try JobValidation.origin(of: url, record.spec.options.s3)
-    try JobValidation.checkS3(record.spec.options, url)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
     guard ["http", "https"].contains(url.scheme) else { return address }
     address.collection = target.collection

@@ -142,7 +142,7 @@ struct JobIntake: Sendable {
           try Self.checkDeadline(of: spec, now: now)
           try connections.check(spec.options.network)
           switch spec.kind {
-          case .download: try destinations.check(spec)
+          case .download, .listing: try destinations.check(spec)
           case .upload:
             if let token = spec.spool { spec.source = try spools.commit(token, in: scope) }
             try sources.check(spec)

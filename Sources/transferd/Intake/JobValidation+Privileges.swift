@@ -6,7 +6,7 @@ extension JobValidation {
   func checkPrivileges(_ spec: JobSpec) throws(Problem) {
     try checkRoute(spec.options.network)
     guard !caller.has(.profile) || !caller.has(.serviceCredentials) else { return }
-    let url = spec.kind == .upload ? try Self.target(spec.url) : try Self.url(spec.url)
-    try PrivilegedCredentials.checkUnused(by: spec.options.upload, url, credentials: spec.credentials)
+    let url = try Self.target(spec.url)
+    try PrivilegedCredentials.checkUnused(by: spec.options, url, credentials: spec.credentials)
   }
 }

@@ -26,7 +26,13 @@ struct JobValidation {
       switch job.kind {
       case .download: try downloadSpec(job)
       case .upload: try uploadSpec(job)
+      case .listing: try listingSpec(job)
       }
+    do {
+      try job.checkListing()
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
     try complete(&spec, from: job)
     try checkFreshness(of: spec, job)
     try checkPrivileges(spec)
@@ -41,13 +47,13 @@ struct JobValidation {
       owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3), destination: destination,
       credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
     spec.options = try Self.checked(job.options, url)
+    try Self.checkS3(job.options, url)
     spec.options.download.nameFromResponse = destination.hasTrailingSlash
     return spec
   }
 
   /// - Returns: the options with the checksum in its usual form.
   static func checked(_ options: JobOptions, _ url: RequestURL) throws(Problem) -> JobOptions {
-    try Self.checkS3(job.options, url)
     var options = options
     do {
       try options.check(scheme: url.scheme)

@@ -58,6 +58,7 @@ extension AttemptResponse {
     switch kind {
     case .download: self = .download(FileResponse(failing: error))
     case .upload: self = .upload(FileUploadResponse(failing: error))
+    case .listing: self = .listing(ListingResponse(error: error))
     }
   }
 }

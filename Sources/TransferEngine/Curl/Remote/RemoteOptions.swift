@@ -33,6 +33,8 @@ struct RemoteOptions: Sendable {
   /// The URL's path, decoded, for messages.
   var path: String
   var operation: Operation
+  /// Reads a directory of an FTP server with `MLSD` instead of `LIST`.
+  var isMachineList = false
   var ftpSecurity: FTPSecurity
   var ssh: SSHConfiguration
   /// Allows SSH keys and the agent.

@@ -1,0 +1,208 @@
+import FoundationEssentials
+import HTTPTypes
+import Store
+import Synchronization
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// How an attempt of a listing has ended.
+struct ListingResponse: Sendable {
+  var error: TransferError?
+  /// All that the listing has found, of the directories that it has done.
+  var sums = ListingSums()
+  /// Directories that this attempt has done.
+  var directoriesDone = 0
+  /// Directories that could not be listed.
+  var directoriesFailed = 0
+
+  /// For people.
+  var summary: String {
+    var text = "\(Self.count(sums.files, "file")) in \(Self.count(sums.directories, "directory"))"
+    if sums.refused > 0 { text += "; \(Self.count(sums.refused, "entry")) refused" }
+    return text
+  }
+
+  private static func count(_ number: Int, _ noun: String) -> String {
+    if number == 1 { return "1 \(noun)" }
+    return "\(number) " + (noun.hasSuffix("y") ? noun.dropLast() + "ies" : noun + "s")
+  }
+}
+
+/// One attempt of a listing: lists the directories that are not done, one after the other, and adds a download for each file.
+///
+/// A directory that cannot be listed for good does not keep the others from being listed; the attempt then fails with the first
+/// failure. A failure that may pass ends the attempt, and the next one begins with that directory.
+struct ListingAttempt: Sendable {
+  let record: JobRecord
+  let store: Store
+  let lister: DirectoryLister
+  let filter: PathFilter
+  /// Called with the jobs that were added.
+  let added: @Sendable ([Submission], _ haveTimes: Bool) async -> Void
+
+  /// Entries after which a listing fails: a server that invents them would fill the disk.
+  static let maximumEntries = 10_000_000
+
+  private var spec: JobSpec { record.spec }
+
+  func run() async -> ListingResponse {
+    var response = ListingResponse()
+    do {
+      try await list(&response)
+    } catch let error as TransferError {
+      response.error = error
+    } catch is CancellationError {
+      response.error = .cancelled
+    } catch {
+      response.error = .hook(.journal, error)
+    }
+    if Task.isCancelled { response.error = .cancelled }
+    response.sums = (try? await store.listingSums(of: record.job.id)) ?? ListingSums()
+    return response
+  }
+
+  private func list(_ response: inout ListingResponse) async throws {
+    let root = try RequestURL(allowingS3: spec.url)
+    var last: Int64 = 0
+    var failure: TransferError?
+    while let directory = try await store.nextDirectory(of: record.job.id, fence: record.fence, after: last) {
+      guard !Task.isCancelled else { throw TransferError.cancelled }
+      do {
+        try await list(directory, below: root)
+        response.directoriesDone = response.directoriesDone.saturatingSum(1)
+      } catch let error as TransferError where !error.isTransient && !error.isCancelled && !error.endsListing {
+        failure = failure ?? error
+        response.directoriesFailed = response.directoriesFailed.saturatingSum(1)
+      }
+      last = directory.id
+      let sums = try await sumsIfMany(response.directoriesDone)
+      guard sums.files.saturatingSum(sums.refused) <= Self.maximumEntries else {
+        throw TransferError.response(.malformed("the directory has more than \(Self.maximumEntries) entries"))
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Sums cost time in proportion to the number of directories, so they are looked at now and then.
+  private func sumsIfMany(_ done: Int) async throws -> ListingSums {
+    done % 1000 == 999 ? try await store.listingSums(of: record.job.id) : ListingSums()  // checked: a constant
+  }
+
+  private func list(_ directory: ListingDirectory, below root: RequestURL) async throws {
+    let url = directory.path.isEmpty ? root : try Self.url(of: directory.path, below: root)
+    var page = directory.page
+    var pages = 0
+    repeat {
+      let counter = EntryCounter()
+      let part = try await lister.list(url, page: page, isFlat: spec.options.listing.maxDepth == nil) { entries in
+        let count = try await keep(entries, of: directory, end: nil)
+        guard counter.add(count) <= Self.maximumEntries else {
+          throw TransferError.response(.malformed("the directory has more than \(Self.maximumEntries) entries"))
+        }
+      }
+      guard !Task.isCancelled else { throw TransferError.cancelled }
+      // A server that names the same page again would be asked for ever.
+      let next = part.next == page ? nil : part.next
+      let end = ListingStep.End(page: next, files: counter.count, refused: part.refused)
+      _ = try await keep(part.entries, of: directory, end: end)
+      page = next
+      pages = pages.saturatingSum(1)
+    } while page != nil && pages < Self.maximumEntries
+  }
+
+  /// Stores entries, and with `end` that they are the last ones of a page.
+  /// - Returns: the number of files that are wanted.
+  private func keep(
+    _ entries: [DirectoryEntry], of directory: ListingDirectory, end: ListingStep.End?
+  ) async throws -> Int {
+    var step = ListingStep(job: record.job.id, fence: record.fence, directory: directory.id)
+    var refused = 0
+    for entry in entries {
+      let path = directory.path.isEmpty ? entry.path : "\(directory.path)/\(entry.path)"
+      switch place(of: entry, at: path) {
+      case .file(let file): step.files.append(file)
+      case .directory: step.directories.append(path)
+      case .unwanted: break
+      case .refused: refused = refused.saturatingSum(1)
+      }
+    }
+    let count = step.files.count
+    if var end {
+      end.files = end.files.saturatingSum(count)
+      end.refused = end.refused.saturatingSum(refused)
+      step.end = end
+    }
+    guard !step.files.isEmpty || !step.directories.isEmpty || step.end != nil else { return 0 }
+    let stored = try await store.store(step, at: Date())
+    if !stored.added.isEmpty {
+      let schedule = spec.options.schedule
+      await added(stored.added, schedule.notBefore != nil || schedule.deadline != nil)
+    }
+    return count
+  }
+
+  private enum Place {
+    case file(JobSpec)
+    case directory
+    case unwanted
+    case refused
+  }
+
+  private func place(of entry: DirectoryEntry, at path: String) -> Place {
+    let depth = path.utf8.count { $0 == UInt8(ascii: "/") }
+    let options = spec.options.listing
+    if entry.isDirectory {
+      // A directory has the depth of its files.
+      guard depth < options.maxDepth ?? Int.max, filter.wantsDirectory(path) else { return .unwanted }
+      return depth < JobOptions.Listing.deepest ? .directory : .refused
+    }
+    guard depth <= options.maxDepth ?? Int.max, filter.wantsFile(path) else { return .unwanted }
+    guard let file = download(of: entry.url, at: path) else { return .refused }
+    return .file(file)
+  }
+
+  /// - Returns: `nil` for a path that is too long.
+  private func download(of url: RequestURL, at path: String) -> JobSpec? {
+    let destination = spec.destination.appendingName(path)
+    guard destination.utf8.count <= Self.maximumPathBytes, url.string.utf8.count <= Self.maximumURLBytes else {
+      return nil
+    }
+    var file = JobSpec(
+      owner: spec.owner, url: url.string, origin: spec.origin, destination: destination, credentials: spec.credentials)
+    file.options = spec.options.ofListedFiles
+    (file.batch, file.priority, file.listing) = (spec.batch, spec.priority, record.job.id)
+    return file
+  }
+
+  private static let maximumPathBytes = 4000
+  private static let maximumURLBytes = 32 * 1024
+
+  private static func url(of path: String, below root: RequestURL) throws(TransferError) -> RequestURL {
+    try root.directory(at: path)
+  }
+}
+
+/// Counts the files of one page, for the closures that store them.
+private final class EntryCounter: Sendable {
+  private let state = Mutex(0)
+  var count: Int { state.withLock { $0 } }
+
+  func add(_ number: Int) -> Int {
+    state.withLock { count in
+      count = count.saturatingSum(number)
+      return count
+    }
+  }
+}
+
+extension TransferError {
+  /// Whether no other directory can be listed after this failure of one.
+  fileprivate var endsListing: Bool {
+    switch self {
+    case .hook, .serverTrust, .upload(.credentials), .remote(.loginDenied), .unsupportedScheme: true
+    case .response(.unacceptableStatus(401, _)): true
+    default: false
+    }
+  }
+}

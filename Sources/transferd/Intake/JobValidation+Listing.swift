@@ -1,0 +1,48 @@
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// The validation rules for listings, in addition to those for all jobs.
+extension JobValidation {
+  /// Validates a listing.
+  /// - Throws: `Problem` that describes the invalid option.
+  func listingSpec(_ job: NewJob) throws(Problem) -> JobSpec {
+    try Self.checkLength(of: job.source)
+    let url = try Self.directoryURL(job.source)
+    guard let directory = job.directory else { throw Problem(.invalid, "missing field \"directory\"") }
+    var spec = JobSpec(
+      owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3),
+      destination: try Self.checked(directory, true),
+      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+    spec.kind = .listing
+    spec.options = try Self.checked(job.options, url)
+    spec.options.listing.recursive = true
+    if url.scheme == "s3" {
+      for text in [job.options.s3.profile, job.options.s3.region] { _ = try Self.name(text, "profile and region") }
+    } else if job.options.s3 != JobOptions.S3() {
+      throw Problem(.invalid, "endpoint, region and profile are for S3")
+    }
+    return spec
+  }
+
+  /// The URL of a directory, with a slash at its end.
+  private static func directoryURL(_ text: String) throws(Problem) -> RequestURL {
+    let url = try target(text)
+    guard DirectoryLister.schemes.contains(url.scheme) else {
+      let others = DirectoryLister.schemes.joined(separator: ", ")
+      throw Problem(.invalid, "cannot list directories with \(url.scheme); use \(others)")
+    }
+    guard !url.string.contains("?") else {
+      throw Problem(
+        .invalid, "the URL of a directory cannot have a query: it would be missing in the URLs of its files")
+    }
+    guard !url.path.hasTrailingSlash else { return url }
+    let credentials = url.credentials
+    do throws(TransferError) {
+      return try RequestURL(allowingS3: url.string + "/").with(credentials)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+  }
+}
