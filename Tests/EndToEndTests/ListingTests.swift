@@ -197,6 +197,67 @@ import Testing
       text: links.map { "<a href=\"\($0)\">x</a>\n" }.joined())
   }
 
+  @Test("a bucket is listed page by page; after kill -9 the listing goes on with the page that it was at")
+  func pages() async throws {
+    let (reached, isFirst) = (Gate(), Watched(true))
+    let server = try LoopbackServer { request in
+      guard request.path == "/bucket/" else { return .response(200, headers: ["ETag": "\"x\""], text: request.path) }
+      guard request.query?.contains("continuation-token=two%2F%2B") == true else {
+        return Self.bucket(["a1", "a%202", "x/"], next: "two/+")
+      }
+      guard isFirst.value else { return Self.bucket(["x/b", "../c", "x//d"], next: nil) }
+      isFirst.mutate { $0 = false }
+      return [.signal(reached), .stall]
+    }
+    let daemon = try await Daemon(environment: ["AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret"])
+    let id = try await daemon.add("--recursive", "s3://bucket/p/", "--endpoint", server.url(""))
+    try await reached.wait()
+    try await daemon.kill9()
+    try await daemon.start()
+    #expect(try await daemon.run(["wait", "--batch", "listing-\(id)"]).status == 0)
+    #expect(
+      try Self.found(in: daemon.downloads) == [
+        "a1": "/bucket/p/a1", "a 2": "/bucket/p/a%202", "x/b": "/bucket/p/x/b",
+      ])
+    let lists = server.requests.filter { $0.path == "/bucket/" }
+    #expect(lists.count == 3 && lists.allSatisfy { $0.query?.contains("prefix=p%2F") == true })
+    #expect(server.requests.allSatisfy { $0.headers["Authorization"]?.contains("Credential=key/") == true })
+    #expect(
+      try await daemon.ctl("events", "--format", "json").stdout.contains("3 files in 1 directory; 2 entries refused"))
+  }
+
+  /// A page of a bucket with these keys below the prefix `p/`.
+  private static func bucket(_ keys: [String], next: String?) -> Script {
+    let contents = keys.map { "<Contents><Key>p/\($0)</Key></Contents>" }.joined()
+    let end = next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? ""
+    return .response(
+      200,
+      text: "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+        + "<EncodingType>url</EncodingType><IsTruncated>\(next != nil)</IsTruncated>\(end)\(contents)</ListBucketResult>"
+    )
+  }
+
+  @Test("a listing is paused in the middle of a directory, and goes on with it", arguments: [true, false])
+  func pause(_ hasHead: Bool) async throws {
+    let (reached, isFirst) = (Gate(), Watched(true))
+    let server = try LoopbackServer { request in
+      guard request.method == "GET" else { return .response(405) }
+      guard request.path == "/" else { return .response(200, text: "x") }
+      guard isFirst.value else { return Self.page(["a", "b"]) }
+      isFirst.mutate { $0 = false }
+      let head: Script.Step = .status(200, headers: ["Content-Type": "text/html", "Content-Length": "1000"])
+      return Script((hasHead ? [head, .body(Data("<a href=a>".utf8))] : []) + [.signal(reached), .stall])
+    }
+    let daemon = try await Daemon()
+    let id = try await daemon.add("--recursive", server.url("/"))
+    try await reached.wait()
+    #expect(try await daemon.run(["pause", id]).status == 0)
+    try await daemon.reached("paused", by: id)
+    #expect(try await daemon.run(["resume", id]).status == 0)
+    #expect(try await daemon.run(["wait", "--batch", "listing-\(id)"]).status == 0)
+    #expect(try Self.found(in: daemon.downloads).keys.sorted() == ["a", "b"])
+  }
+
   @Test("links that lead elsewhere, loops and hostile names are refused with a count")
   func hostile() async throws {
     let server = try LoopbackServer { request in
