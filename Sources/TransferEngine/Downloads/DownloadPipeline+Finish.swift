@@ -120,7 +120,10 @@ extension DownloadPipeline {
   /// Asks the server for the file's length. The body ended with the connection, which looks the same as a broken
   /// connection. If the server does not report the length, the file stays unverified.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
-    var request = plan.request
+    // An URL that an adapter has replaced, such as one of S3, is asked for as it was sent.
+    var request = plan.request.url.isHTTP ? plan.request : context.request ?? plan.request
+    guard request.url.isHTTP else { return }
+    (request.headers[.range], request.headers[.ifRange]) = (nil, nil)
     request.method = .head
     request.headers[.acceptEncoding] = "identity"
     let response = await session.exchange(request)

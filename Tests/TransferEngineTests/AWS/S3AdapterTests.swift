@@ -91,4 +91,19 @@ import Testing
     #expect(adapted.moved(to: try RequestURL("https://bucket.s3.eu-west-1.amazonaws.com/other")).signer != nil)
     #expect(adapted.moved(to: try RequestURL("https://elsewhere.test/k")).signer == nil)
   }
+
+  @Test("a body without a length is compared with the object's length, by a signed request")
+  func unknownLength() async throws {
+    let payload = Payload(size: 100_000, seed: 3)
+    let server = try LoopbackServer(.file(payload).withoutContentLength(on: .first(1)))
+    let fixture = try DownloadFixture(keeping: [server])
+    let response = try await fixture.download(
+      try request("s3://bucket/k"), interceptor: Self.adapter(S3Options(endpoint: server.url("")))
+    ).response()
+    #expect(response.error == nil && response.verification == .length, "\(String(describing: response.error))")
+    let requests = server.requests
+    #expect(requests.map(\.method) == ["GET", "HEAD"] && requests.allSatisfy { $0.path == "/bucket/k" })
+    #expect(requests.allSatisfy { $0.headers["Authorization"]?.contains("Credential=KEY/") == true })
+    try fixture.expectOnly(payload)
+  }
 }
