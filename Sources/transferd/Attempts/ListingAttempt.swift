@@ -96,26 +96,26 @@ struct ListingAttempt: Sendable {
     repeat {
       let counter = EntryCounter()
       let part = try await lister.list(url, page: page, isFlat: spec.options.listing.maxDepth == nil) { entries in
-        let count = try await keep(entries, of: directory, end: nil)
-        guard counter.add(count) <= Self.maximumEntries else {
+        try await keep(entries, of: directory, counter)
+        guard counter.counts.files <= Self.maximumEntries else {
           throw TransferError.response(.malformed("the directory has more than \(Self.maximumEntries) entries"))
         }
       }
       guard !Task.isCancelled else { throw TransferError.cancelled }
+      counter.add(files: 0, refused: part.refused)
       // A server that names the same page again would be asked for ever.
       let next = part.next == page ? nil : part.next
-      let end = ListingStep.End(page: next, files: counter.count, refused: part.refused)
-      _ = try await keep(part.entries, of: directory, end: end)
+      try await keep(part.entries, of: directory, counter, endsPage: true, next: next)
       page = next
       pages = pages.saturatingSum(1)
     } while page != nil && pages < Self.maximumEntries
   }
 
-  /// Stores entries, and with `end` that they are the last ones of a page.
-  /// - Returns: the number of files that are wanted.
+  /// Stores entries, and with `endsPage` that they are the last ones of a page.
   private func keep(
-    _ entries: [DirectoryEntry], of directory: ListingDirectory, end: ListingStep.End?
-  ) async throws -> Int {
+    _ entries: [DirectoryEntry], of directory: ListingDirectory, _ counter: EntryCounter, endsPage: Bool = false,
+    next: String? = nil
+  ) async throws {
     var step = ListingStep(job: record.job.id, fence: record.fence, directory: directory.id)
     var refused = 0
     for entry in entries {
@@ -127,19 +127,19 @@ struct ListingAttempt: Sendable {
       case .refused: refused = refused.saturatingSum(1)
       }
     }
-    let count = step.files.count
-    if var end {
-      end.files = end.files.saturatingSum(count)
-      end.refused = end.refused.saturatingSum(refused)
-      step.end = end
+    counter.add(files: step.files.count, refused: refused)
+    if endsPage {
+      let counts = counter.counts
+      step.end = .init(page: next, files: counts.files, refused: counts.refused)
     }
-    guard !step.files.isEmpty || !step.directories.isEmpty || step.end != nil else { return 0 }
+    guard !step.files.isEmpty || !step.directories.isEmpty || step.end != nil else { return }
     let stored = try await store.store(step, at: Date())
+    // The store counts those of the last part itself.
+    counter.add(files: -stored.taken, refused: stored.taken)
     if !stored.added.isEmpty {
       let schedule = spec.options.schedule
       await added(stored.added, schedule.notBefore != nil || schedule.deadline != nil)
     }
-    return count
   }
 
   private enum Place {
@@ -155,7 +155,8 @@ struct ListingAttempt: Sendable {
     if entry.isDirectory {
       // A directory has the depth of its files.
       guard depth < options.maxDepth ?? Int.max, filter.wantsDirectory(path) else { return .unwanted }
-      return depth < JobOptions.Listing.deepest ? .directory : .refused
+      let isUsable = depth < JobOptions.Listing.deepest && path.utf8.count <= Self.maximumPathBytes
+      return isUsable ? .directory : .refused
     }
     guard depth <= options.maxDepth ?? Int.max, filter.wantsFile(path) else { return .unwanted }
     guard let file = download(of: entry.url, at: path) else { return .refused }
@@ -183,16 +184,13 @@ struct ListingAttempt: Sendable {
   }
 }
 
-/// Counts the files of one page, for the closures that store them.
+/// Counts the entries of one page, for the closures that store them.
 private final class EntryCounter: Sendable {
-  private let state = Mutex(0)
-  var count: Int { state.withLock { $0 } }
+  private let state = Mutex((files: 0, refused: 0))
+  var counts: (files: Int, refused: Int) { state.withLock { $0 } }
 
-  func add(_ number: Int) -> Int {
-    state.withLock { count in
-      count = count.saturatingSum(number)
-      return count
-    }
+  func add(files: Int, refused: Int) {
+    state.withLock { $0 = ($0.files.saturatingSum(files), $0.refused.saturatingSum(refused)) }
   }
 }
 
