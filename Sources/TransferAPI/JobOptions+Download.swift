@@ -55,7 +55,9 @@ extension JobOptions {
     /// - Throws: `WireError` if `urlFrom` cannot give a URL, or is never asked.
     func checkFreshURL(scheme: String?) throws(WireError) {
       guard let urlFrom else { return }
-      if !mirrors.isEmpty { throw WireError("urlFrom and mirrors exclude each other: a mirror takes the place of a URL that fails") }
+      if !mirrors.isEmpty {
+        throw WireError("urlFrom and mirrors exclude each other: a mirror takes the place of a URL that fails")
+      }
       if urlFrom == .netrc { throw WireError("urlFrom is env:NAME, file:PATH or exec:COMMAND") }
       if let scheme, !["http", "https"].contains(scheme) {
         throw WireError("urlFrom is for http and https: \(scheme) has no statuses that say that a URL has expired")

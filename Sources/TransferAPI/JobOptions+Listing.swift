@@ -78,7 +78,8 @@ extension NewJob {
     let download = options.download
     let useless = [
       ("destination", destination != nil), ("nameFromResponse", download.nameFromResponse),
-      ("checksum", download.checksum != nil), ("urlFrom", download.urlFrom != nil), ("mirrors", !download.mirrors.isEmpty), ("size", download.size != nil),
+      ("checksum", download.checksum != nil), ("urlFrom", download.urlFrom != nil),
+      ("mirrors", !download.mirrors.isEmpty), ("size", download.size != nil),
       ("pieces", download.pieces != nil),
     ].first { $0.1 }
     if let useless { throw WireError("\(useless.0) is for one file: a listing has a directory") }
