@@ -146,6 +146,7 @@ import Testing
       ["https://h.example/a", "--url-from", "netrc"], ["https://h.example/a", "--url-from", "https://x/"],
       ["https://h.example/a", "--url-from", "file:relative"], ["ftp://h.example/a", "--url-from", "env:A"],
       ["s3://bucket/a", "--url-from", "env:A"],
+      ["https://h.example/a", "--url-from", "env:A", "--mirror", "https://m.example/a"],
     ])
   func usage(_ arguments: [String]) async throws {
     let daemon = try await Daemon()

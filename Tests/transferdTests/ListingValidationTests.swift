@@ -36,6 +36,7 @@ import TransferAPI
     ("a checksum", { $0.options.download.checksum = "md5=00000000000000000000000000000000" }),
     ("a name from the response", { $0.options.download.nameFromResponse = true }),
     ("another URL", { $0.options.download.urlFrom = .environment("A") }),
+    ("a mirror", { $0.options.download.mirrors = ["https://m/a"] }), ("a size", { $0.options.download.size = 1 }),
     ("an open set", { $0.options.listing.include = ["[a"] }), ("an empty glob", { $0.options.listing.exclude = [""] }),
     ("too many globs", { $0.options.listing.exclude = Array(repeating: "a", count: 101) }),
     ("a negative depth", { $0.options.listing.maxDepth = -1 }),
