@@ -307,6 +307,20 @@ import Testing
     #expect(server.requests.count { $0.path == "/open/" && $0.method == "GET" } == 1)
   }
 
+  @Test("a server that ends the connection at PROPFIND is asked for its page")
+  func reset() async throws {
+    let server = try LoopbackServer { request in
+      if request.method == "PROPFIND" { return [.reset] }
+      return request.path == "/" ? Self.page(["a"]) : .response(200, text: "x")
+    }
+    let daemon = try await Daemon()
+    let id = try await daemon.add("--recursive", server.url("/"))
+    #expect(try await daemon.run(["wait", "--batch", "listing-\(id)"]).status == 0)
+    #expect(try Self.found(in: daemon.downloads) == ["a": "x"])
+    let job = try await daemon.job(id)
+    #expect(job.attempt <= 1)
+  }
+
   @Test("what is no list of a directory, a redirect and a missing directory fail with a reason")
   func notListable() async throws {
     let server = try LoopbackServer { request in

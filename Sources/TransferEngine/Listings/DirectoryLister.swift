@@ -88,11 +88,15 @@ public final class DirectoryLister: Sendable {
   ) async throws -> Page {
     let known = state.withLock(\.webDAV)
     if known != .missing {
+      var hasHead = false
       do {
-        let page = try await listWebDAV(directory, take)
+        let page = try await listWebDAV(directory, take) { hasHead = true }
         state.withLock { $0.webDAV = .present }
         return page
       } catch TransferError.response(.unacceptableStatus) where known == .unknown {
+        state.withLock { $0.webDAV = .missing }
+      } catch TransferError.connection(.broken) where known == .unknown && !hasHead {
+        // Some firewalls end the connection at a method that they do not know.
         state.withLock { $0.webDAV = .missing }
       }
     }
@@ -108,7 +112,8 @@ public final class DirectoryLister: Sendable {
   }
 
   private func listWebDAV(
-    _ directory: RequestURL, _ take: @escaping @Sendable ([DirectoryEntry]) async throws -> Void
+    _ directory: RequestURL, _ take: @escaping @Sendable ([DirectoryEntry]) async throws -> Void,
+    didReceiveHead: () -> Void
   ) async throws -> Page {
     var request = described(directory)
     request.method = Self.propfind
@@ -116,7 +121,7 @@ public final class DirectoryLister: Sendable {
     request.headers[.contentType] = "application/xml; charset=utf-8"
     request.body = .data(Data(Self.question.utf8))
     var parser = try XMLListParser(.multistatus)
-    return try await read(request, &parser, statuses: [207], take)
+    return try await read(request, &parser, statuses: [207], take) { _ in didReceiveHead() }
   }
 
   // MARK: S3
