@@ -168,6 +168,7 @@ struct CandidateSelection {
   static let headOfQueue = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
     WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0
     ORDER BY priority DESC, id LIMIT :limit
     """
 
@@ -175,6 +176,7 @@ struct CandidateSelection {
     SELECT id, origin_id, priority FROM (
       SELECT id, origin_id, priority FROM job INDEXED BY job_queued
       WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+        AND closed_until IS NULL AND open_dependencies = 0
       ORDER BY priority DESC, id LIMIT :window)
     WHERE origin_id NOT IN (SELECT value FROM json_each(:excluded))
     LIMIT :limit
@@ -183,6 +185,7 @@ struct CandidateSelection {
   static let beyondWindow = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
     WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0
     ORDER BY priority DESC, id LIMIT 1 OFFSET :window
     """
 
@@ -190,30 +193,35 @@ struct CandidateSelection {
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+          AND closed_until IS NULL AND open_dependencies = 0)
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id > waiting.id)
+        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+          AND closed_until IS NULL AND open_dependencies = 0 AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(:excluded)) LIMIT :limit
     """
 
   static let firstLane = """
     SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
     ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
     """
 
   static let nextLane = """
     SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
       AND ifnull(owner || ' ' || batch, '') > :lane
     ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
     """
 
   static let headOfLane = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL AND origin_id = :origin
+    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
       AND ifnull(owner || ' ' || batch, '') = :lane
     ORDER BY priority DESC, id LIMIT :limit
     """
@@ -222,6 +230,7 @@ struct CandidateSelection {
   static let queueExcludingLanes = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
     WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
+      AND closed_until IS NULL AND open_dependencies = 0
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
       AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit
@@ -229,7 +238,7 @@ struct CandidateSelection {
 
   static let dueRetries = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND retry_at <= :now
+    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND closed_until IS NULL AND retry_at <= :now
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
       AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit

@@ -32,6 +32,12 @@ public struct JobRecord: Equatable, Sendable {
   public var blockedBy: JobID?
   /// The job's `notBefore`, as long as that time has not come: until then, this job is not claimed.
   public var waitsUntil: Date?
+  /// When the job's `window` opens, if that was closed when the daemon last looked: until then, this job is not claimed.
+  public var closedUntil: Date?
+  /// The number of dependencies that have not completed: until it is 0, this job is not claimed.
+  public var openDependencies = 0
+  /// The first of them.
+  public var firstDependency: JobDependency?
   /// When the first failure since the last progress was stored; `nil`: there was none.
   public var failingSince: Date?
   /// What is known of `finishing` when it has its name.
@@ -51,7 +57,8 @@ extension JobRecord {
     job.error_code, job.error_message, job.error_status, job.error_transient, job.action_state, job.action_message, \
     job.fence, job.attempt_number, job.part_token, job.resume_data, job.finishing_device, job.finishing_inode, \
     job.crashes, job.crash_marks, job.retry_delay, job.blocked_by, job.waits_until, job.deadline, job.failing_since, \
-    job.result, job.finishing_record
+    job.result, job.finishing_record, job.closed_until, job.open_dependencies, \
+    \(Database.firstDependency)
     """
 
   init(_ row: inout RowReader) throws {
@@ -91,6 +98,9 @@ extension JobRecord {
     let result: JobResult? = try row.optionalWord("result")
     job.result = state == .completed ? result ?? .transferred : nil
     finishingRecord = try row.optionalData("finishing_record")
+    closedUntil = try row.optionalDate("closed_until")
+    openDependencies = try row.int("open_dependencies")
+    firstDependency = try row.dependency("first_dependency")
   }
 
   private static func spec(_ row: inout RowReader) throws -> (JobSpec, JobState) {

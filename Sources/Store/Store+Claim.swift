@@ -30,8 +30,12 @@ extension Store {
   /// caller knows whether a retry is due. The attempt gets a row of its own when it ends; until then the job's row says when it
   /// began.
   /// - Returns: the claimed jobs as they are now, in the order of `ids`.
-  public func claim(_ ids: [JobID], at now: Date) async throws(StoreError) -> [JobRecord] {
-    try await queue.run(weight: ids.count * 2) { transaction in try transaction.claim(ids, at: now) }
+  public func claim(
+    _ ids: [JobID], at now: Date, closedWindows: ClosedWindows = [:]
+  ) async throws(StoreError) -> [JobRecord] {
+    try await queue.run(weight: ids.count * 2) { transaction in
+      try transaction.claim(ids, at: now, closedWindows)
+    }
   }
 
   /// A retry that was planned later than now shows that the clock was set back: its wait begins now.
@@ -71,18 +75,25 @@ extension Database {
 }
 
 extension Transaction {
-  mutating func claim(_ ids: [JobID], at now: Date) throws -> [JobRecord] {
+  mutating func claim(_ ids: [JobID], at now: Date, _ closedWindows: ClosedWindows) throws -> [JobRecord] {
     guard !ids.isEmpty else { return [] }
     let find = try PreparedStatement(db, JobRecord.byID)
-    return try ids.compactMap { id in try claim(id, find, at: now) }
+    return try ids.compactMap { id in try claim(id, find, at: now, closedWindows) }
   }
 
-  private mutating func claim(_ id: JobID, _ find: PreparedStatement, at now: Date) throws -> JobRecord? {
+  private mutating func claim(
+    _ id: JobID, _ find: PreparedStatement, at now: Date, _ closedWindows: ClosedWindows
+  ) throws -> JobRecord? {
     guard var record = try JobRecord.fetch(find, id: id), record.blockedBy == nil,
-      record.waitsUntil == nil
+      record.waitsUntil == nil, record.closedUntil == nil, record.openDependencies == 0
     else { return nil }
     let before = record.job.state
     guard let state = try? before.applying(.claim) else { return nil }
+    // Its window was closed after the search, or while the job ran.
+    if let window = record.spec.options.schedule.window, let opening = closedWindows[window] {
+      try close(id, until: opening)
+      return nil
+    }
     record.job.state = state
     guard let attempt = (CheckedNumber(record.job.attempt) + 1).int,
       let number = (CheckedNumber(record.attemptNumber) + 1).int,

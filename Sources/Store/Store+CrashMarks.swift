@@ -65,7 +65,8 @@ extension Store {
   static let markedCandidates = """
     SELECT id, (SELECT name FROM origin WHERE origin.id = origin_id) AS origin, priority
     FROM job INDEXED BY job_marked
-    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL
+    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL AND closed_until IS NULL
+      AND open_dependencies = 0
       AND (state = 'queued' OR state = 'retrying' AND retry_at <= :now)
     ORDER BY priority DESC, id
     """
@@ -73,7 +74,8 @@ extension Store {
   /// When these jobs may begin by their own times.
   static let markedTimes = """
     SELECT (SELECT name FROM origin WHERE origin.id = origin_id) AS origin, retry_at FROM job INDEXED BY job_marked
-    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL AND (state = 'queued' OR state = 'retrying')
+    WHERE crash_marks >= 2 AND blocked_by IS NULL AND waits_until IS NULL AND closed_until IS NULL
+      AND open_dependencies = 0 AND (state = 'queued' OR state = 'retrying')
     """
 }
 

@@ -58,7 +58,7 @@ private struct JobListRows {
 
   private static let sql = """
     SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, owner, bytes_done, bytes_total, \
-    origin_id, waits_until, blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
+    origin_id, waits_until, open_dependencies, \(Database.firstDependency), blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
     action_state, action_message, result FROM job WHERE id = :id
     """
 
@@ -116,7 +116,8 @@ private struct JobListRows {
     let owner = try row.uid("owner")
     return WaitFacts(
       origin: try origin(try row.int64("origin_id")), batch: job.batch.map { BatchID(owner: owner, name: $0) },
-      waitsUntil: try row.optionalDate("waits_until"),
+      waitsUntil: try row.optionalDate("waits_until"), window: last.options.schedule.window,
+      openDependencies: try row.int("open_dependencies"), firstDependency: try row.dependency("first_dependency"),
       isBlocked: try row.optionalJobID("blocked_by") != nil,
       runsAlone: try row.int("crash_marks") >= JobRecord.marksToRunAlone)
   }

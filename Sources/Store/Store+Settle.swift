@@ -13,11 +13,12 @@ extension Store {
   }
 
   /// Ends attempts and begins others, all in one transaction: slots that become free are taken at once.
+  /// - Parameter closedWindows: jobs with one of these windows are not claimed.
   /// - Returns: for each settlement, in order, whether the job was still running under that fence (otherwise nothing was
   ///   changed); and the claimed jobs, as `claim` returns them.
   /// - Throws: `invalid`, without any change, for an event that does not end an attempt.
   public func settle(
-    _ settlements: [Settlement], claiming ids: [JobID], at now: Date
+    _ settlements: [Settlement], claiming ids: [JobID], at now: Date, closedWindows: ClosedWindows = [:]
   ) async throws(StoreError) -> (settled: [Bool], claimed: [JobRecord]) {
     let timings = settlements.map { settlement in settlement.attempt.timings?.json() }
     return try await queue.run(weight: settlements.count * 3 + ids.count * 2) { transaction in
@@ -25,7 +26,7 @@ extension Store {
       for (settlement, timings) in zip(settlements, timings) {
         settled.append(try transaction.settle(settlement, timings: timings, at: now))
       }
-      return (settled, try transaction.claim(ids, at: now))
+      return (settled, try transaction.claim(ids, at: now, closedWindows))
     }
   }
 }

@@ -6,16 +6,20 @@ import WireValues
 extension Store {
   /// Adds jobs in their order, all in one transaction. A refused job does not keep the others out. A job whose key is stored
   /// already, or came earlier in `specs`, is not added again. The first job that names a batch creates it.
-  /// - Parameter scope: what the caller may see: an error names another job only if it is in scope.
-  /// - Returns: for each spec, in order, the durable job; or `destinationTaken`, `diskFull`, `io`.
+  /// - Parameters:
+  ///   - scope: what the caller may see: an error names another job only if it is in scope, and a job can wait only for jobs in
+  ///     it.
+  ///   - closedWindows: jobs with one of these windows do not begin before it opens.
+  /// - Returns: for each spec, in order, the durable job; or `destinationTaken`, `notFound`, `noSuchBatch`, `ambiguousBatch`,
+  ///   `dependencyCycle`, `tooManyDependents`, `diskFull`, `io`.
   public func submit(
-    _ specs: [JobSpec], in scope: Scope, at now: Date
+    _ specs: [JobSpec], in scope: Scope, at now: Date, closedWindows: ClosedWindows = [:]
   ) async -> [Result<Submission, StoreError>] {
     do {
       let path = path
       let rows = try NewRow.rows(specs)
       return try await queue.run(weight: specs.count) { transaction in
-        var insertion = Insertion(now: now, scope: scope)
+        var insertion = Insertion(now: now, scope: scope, closedWindows: closedWindows)
         let results: [Result<Submission, StoreError>] = try rows.map { row in
           do {
             return .success(try insertion.insert(row, &transaction))
@@ -78,15 +82,17 @@ struct NewRow: Sendable {
 struct Insertion {
   let now: Date
   let scope: Scope
+  let closedWindows: ClosedWindows
   private var origins: [String: Int64] = [:]
   /// The batches that were seen, with their priorities.
   private var batches: [BatchID: Int?] = [:]
   private var secrets = SecretPack()
   private var tokens = RandomTokens()
 
-  init(now: Date, scope: Scope) {
+  init(now: Date, scope: Scope, closedWindows: ClosedWindows) {
     self.now = now
     self.scope = scope
+    self.closedWindows = closedWindows
   }
 
   mutating func finish(_ transaction: Transaction) throws { try secrets.flush(transaction) }
@@ -103,6 +109,8 @@ struct Insertion {
     if let key = spec.key, let existing = try Self.submission(key: key, owner: spec.owner, transaction) {
       return existing
     }
+    // A refused job makes no batch.
+    let dependencies = try transaction.dependencies(of: spec, in: scope)
     let origin = try originID(spec.origin, transaction)
     if let batch = spec.batchID {
       if batches[batch] == nil {
@@ -117,7 +125,7 @@ struct Insertion {
     let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination) : nil
     let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
-      try insertRow(row, state: state, origin: origin, blockedBy: blocker?.id, place, transaction)
+      try insertRow(row, state: state, origin: origin, blockedBy: blocker?.id, place, dependencies, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index has refused the row: find out which job holds the destination.
       try checkDestination(of: spec, transaction)
@@ -125,6 +133,7 @@ struct Insertion {
     }
     if let bytes = row.secrets { secrets.keep(bytes) }
     let id = JobID(transaction.db.lastInsertedRowID)
+    try transaction.insert(dependencies, of: id)
     transaction.sums.replace(nil, by: .init(state: state), owner: spec.owner, batch: spec.batch)
     let reason = spec.options.network.insecure ? "insecure: the server's certificate is not checked" : nil
     try transaction.note(.added, job: id, of: spec.owner, at: now, to: state, reason: reason)
@@ -137,17 +146,19 @@ struct Insertion {
   }
 
   private mutating func insertRow(
-    _ row: NewRow, state: JobState, origin: Int64, blockedBy: JobID?, _ place: SecretPlace?, _ transaction: Transaction
+    _ row: NewRow, state: JobState, origin: Int64, blockedBy: JobID?, _ place: SecretPlace?,
+    _ dependencies: [StoredDependency], _ transaction: Transaction
   ) throws {
     let spec = row.spec
     let token = tokens.next()
     try transaction.run(
       """
       INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
-        blocked_by, part_token, created_at, waits_until, deadline, chooses_name, listing, secret, secret_offset, secret_length)
+        blocked_by, part_token, created_at, waits_until, deadline, chooses_name, listing, secret, secret_offset, secret_length,
+        run_window, closed_until, open_dependencies)
       VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
         :blocked_by, :part_token, :created_at, :waits_until, :deadline, :chooses_name, :listing,
-        :secret, :secret_offset, :secret_length)
+        :secret, :secret_offset, :secret_length, :run_window, :closed_until, :open_dependencies)
       """
     ) { bind in
       bind("owner", spec.owner)
@@ -169,6 +180,9 @@ struct Insertion {
       bind("chooses_name", spec.choosesName)
       bind("listing", spec.listing)
       bind.secretPlace(place)
+      bind("run_window", spec.options.schedule.window?.description)
+      bind("closed_until", spec.options.schedule.window.flatMap { closedWindows[$0] })
+      bind("open_dependencies", dependencies.count(where: \.isOpen))
     }
   }
 

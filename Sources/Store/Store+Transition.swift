@@ -168,20 +168,23 @@ extension Transaction {
     }
   }
 
-  /// Fails a job that does not run, because its deadline has passed. Its bytes are kept.
+  /// Fails a job that does not run, because its deadline has passed or a job that it waits for has failed. Its bytes are kept.
   mutating func expire(_ id: JobID, error: JobFailure, at now: Date, wantsHook: Bool) throws {
     let job = try idleJob(id, in: .everything)
     var share = job.share
     share.state = try job.share.state.applying(.expire)
     try run(
       """
-      UPDATE job SET state = 'failed', retry_at = NULL, finished_at = :now, waits_until = NULL, deadline = NULL,
+      UPDATE job SET state = 'failed', retry_at = NULL, finished_at = :now,
+        waits_until = CASE WHEN :keeps_times THEN waits_until END, deadline = CASE WHEN :keeps_times THEN deadline END,
         failing_since = NULL, error_code = :error_code, error_message = :error_message, error_status = :error_status,
         error_transient = :error_transient
       WHERE id = :id
       """
     ) { bind in
       bind("now", now)
+      // After a retry they still count.
+      bind("keeps_times", error.code != .deadline)
       bind.failure(error)
       bind("id", id)
     }

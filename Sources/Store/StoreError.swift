@@ -10,6 +10,10 @@ public enum StoreError: Error, Equatable, Sendable {
   /// An unfinished job writes to the same path; `nil`: the caller may not see that job.
   case destinationTaken(path: String, by: JobID?)
   case invalid(InvalidTransition)
+  /// The job would wait for its own batch, through other jobs.
+  case dependencyCycle(batch: String)
+  /// So many jobs wait for the job's batch that a cycle cannot be excluded.
+  case tooManyDependents(batch: String)
   /// The job is running: `settle` has to end its attempt first.
   case busy(JobID)
   /// The URL of a running or completed job cannot change.
@@ -39,6 +43,11 @@ extension StoreError: CustomStringConvertible {
     case .destinationTaken(let path, nil): "cannot write to \(path): it is in use"
     case .destinationTaken(let path, let id?): "cannot write to \(path): job \(id) is writing there"
     case .invalid(let transition): transition.description
+    case .dependencyCycle(let batch):
+      "cannot add a job to batch \"\(batch)\" that waits for a job or a batch which waits for that batch: neither would ever"
+        + " begin; leave out the dependency, or name another batch"
+    case .tooManyDependents(let batch):
+      "cannot add a job with dependencies to batch \"\(batch)\": too many jobs wait for that batch; name another batch"
     case .busy(let id): "job \(id) is running"
     case .urlChangeNotAllowed(let id, let state):
       "cannot change the URL of job \(id): it is \(state.rawValue)"

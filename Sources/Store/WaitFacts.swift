@@ -1,5 +1,5 @@
 public import FoundationEssentials
-import TransferAPI
+public import TransferAPI
 
 /// What decides when a waiting job may start: the part of its row that clients do not see.
 public struct WaitFacts: Equatable, Sendable {
@@ -7,17 +7,27 @@ public struct WaitFacts: Equatable, Sendable {
   public var batch: BatchID?
   /// Its start time, if that has not come.
   public var waitsUntil: Date?
+  /// The hours in which it may run; `nil`: at any time.
+  public var window: DailyWindow?
+  /// The number of jobs and batches that have to complete first.
+  public var openDependencies: Int
+  /// The first of them.
+  public var firstDependency: JobDependency?
   /// An earlier upload to the same URL is unfinished.
   public var isBlocked: Bool
   /// The daemon crashed too often while the job ran.
   public var runsAlone: Bool
 
   public init(
-    origin: String, batch: BatchID? = nil, waitsUntil: Date? = nil, isBlocked: Bool = false, runsAlone: Bool = false
+    origin: String, batch: BatchID? = nil, waitsUntil: Date? = nil, window: DailyWindow? = nil,
+    openDependencies: Int = 0, firstDependency: JobDependency? = nil, isBlocked: Bool = false, runsAlone: Bool = false
   ) {
     self.origin = origin
     self.batch = batch
     self.waitsUntil = waitsUntil
+    self.window = window
+    self.openDependencies = openDependencies
+    self.firstDependency = firstDependency
     self.isBlocked = isBlocked
     self.runsAlone = runsAlone
   }
@@ -28,7 +38,8 @@ extension JobRecord {
   public var waitFacts: WaitFacts? {
     guard job.state == .queued || job.state == .retrying else { return nil }
     return WaitFacts(
-      origin: spec.origin, batch: spec.batchID, waitsUntil: waitsUntil, isBlocked: blockedBy != nil,
+      origin: spec.origin, batch: spec.batchID, waitsUntil: waitsUntil, window: spec.options.schedule.window,
+      openDependencies: openDependencies, firstDependency: firstDependency, isBlocked: blockedBy != nil,
       runsAlone: runsAlone)
   }
 }

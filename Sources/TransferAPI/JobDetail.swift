@@ -14,6 +14,8 @@ public struct JobDetail: Equatable, Sendable {
   public var isSpooled = false
   /// The unfinished upload to the same URL that this upload waits for.
   public var blockedBy: JobID?
+  /// The job runs although its window is closed, because its transfer cannot be resumed.
+  public var isOutsideWindow = false
   /// The uid of the user who submitted the job; `nil` if the daemon does not report it.
   public var owner: UInt32?
   /// The places from which the file is fetched, the job's own URL first; empty if that is the only one.
@@ -33,7 +35,7 @@ extension JobDetail: Codable {
 
   /// Facts that JSON has among the options.
   fileprivate enum FactKeys: String, CodingKey {
-    case secretHeaders, hasCredentials, upload, isSpooled, owner
+    case secretHeaders, hasCredentials, upload, isSpooled, owner, isOutsideWindow
     case blockedBy = "follows"
   }
 
@@ -59,6 +61,7 @@ extension JobDetail: Codable {
     hasCredentials = try facts.decode(Bool.self, forKey: .hasCredentials)
     isSpooled = try facts.decodeIfPresent(Bool.self, forKey: .isSpooled) ?? false
     blockedBy = try facts.decodeIfPresent(JobID.self, forKey: .blockedBy)
+    isOutsideWindow = try facts.decodeIfPresent(Bool.self, forKey: .isOutsideWindow) ?? false
     owner = try facts.decodeIfPresent(UInt32.self, forKey: .owner)
   }
 
@@ -82,6 +85,7 @@ extension JobDetail: Codable {
     try writer.fact(.hasCredentials, hasCredentials)
     if isSpooled { try writer.fact(.isSpooled, true) }
     if let blockedBy { try writer.fact(.blockedBy, blockedBy) }
+    if isOutsideWindow { try writer.fact(.isOutsideWindow, true) }
     if let owner { try writer.fact(.owner, owner) }
   }
 }

@@ -16,7 +16,7 @@ public enum JobEvent: String, Codable, CaseIterable, Sendable {
   case postpone
   /// Its attempt failed for good, or the policy allows no further one.
   case fail
-  /// Its deadline has passed while it did not run.
+  /// It fails without an attempt: its deadline has passed, or a job that it waits for has failed.
   case expire
   /// Its bytes are verified and stored at the destination.
   case complete

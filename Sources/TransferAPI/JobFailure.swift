@@ -56,6 +56,8 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let credentials = Code(rawValue: "credentials")
     /// The job had not ended by its `deadline`.
     public static let deadline = Code(rawValue: "deadline")
+    /// A job that it waits for (`after`) has failed, was cancelled or was removed.
+    public static let dependency = Code(rawValue: "dependency")
     public static let cancelled = Code(rawValue: "cancelled")
     public static let `internal` = Code(rawValue: "internal")
   }

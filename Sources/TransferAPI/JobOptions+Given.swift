@@ -132,7 +132,7 @@ private struct OptionForms: OptionVisitor {
       switch Value.self {
       case is Bool.Type: .flag
       case is [Int].Type: .numbers
-      case is [String].Type: .texts
+      case is [String].Type, is [JobDependency].Type: .texts
       case is Int?.Type, is Int.Type, is Int64?.Type: .number
       case is Date?.Type: .time
       case is any OptionMap.Type: .fields

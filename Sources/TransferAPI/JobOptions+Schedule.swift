@@ -10,6 +10,10 @@ extension JobOptions {
     /// Seconds for which failed attempts are repeated, from the first failure since the last progress; `nil`: only their number
     /// counts.
     public var retryFor: Double?
+    /// The hours in which the job may run; `nil`: at any time.
+    public var window: DailyWindow?
+    /// The job does not begin before all of these have completed.
+    public var after: [JobDependency] = []
 
     public init() {}
 
@@ -17,10 +21,15 @@ extension JobOptions {
       try visitor.option("notBefore", &notBefore, default: nil)
       try visitor.option("deadline", &deadline, default: nil)
       try visitor.seconds("retryFor", &retryFor)
+      try visitor.option("window", &window, default: nil)
+      try visitor.option("after", &after, default: [])
     }
 
-    /// - Throws: `WireError` for times that exclude each other.
+    /// - Throws: `WireError` for times that exclude each other, and for too many dependencies.
     func check() throws(WireError) {
+      guard after.count <= JobDependency.maximum else {
+        throw WireError("a job can wait for at most \(JobDependency.maximum) jobs and batches; name a batch")
+      }
       if let notBefore, let deadline, deadline <= notBefore {
         throw WireError("the deadline is not after notBefore: the job could never run")
       }

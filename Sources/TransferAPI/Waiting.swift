@@ -12,6 +12,10 @@ public struct Waiting: Codable, Equatable, Sendable {
     case retry
     /// Its `notBefore` has not come.
     case notBefore = "not-before"
+    /// It may run in some hours of the day only, and it is another hour.
+    case window
+    /// Another job or a batch has to complete first.
+    case after
     /// The disk of its destination is full, or the daemon's database cannot be used.
     case disk
     /// Its batch has as many transfers as `batch set --max-active` allows.

@@ -51,6 +51,18 @@ import TransferAPI
     #expect(last.settlement.failure?.code == .connect)
   }
 
+  @Test("a transfer whose window has closed is queued again, keeps its bytes and costs no attempt")
+  func window() async throws {
+    let stopped = try await verdict(.cancelled, .window, attempt: 2, after: 50) {
+      $0.options.schedule.window = try? DailyWindow(parsing: "22:00-06:00")
+    }.settlement
+    #expect(stopped.event == .requeue && stopped.isUncounted && stopped.bytesDone == 50)
+    #expect(stopped.reason == "its window 22:00-06:00 has closed" && stopped.failure == nil)
+    // It ended by itself before it was stopped.
+    let failed = try await verdict(.connection(.refused(host: "h", reason: "refused")), .window).settlement
+    #expect(failed.event == .postpone && !failed.isUncounted)
+  }
+
   @Test("a status of --retry-status is retried as well, up to the limit")
   func retryStatus() async throws {
     let error = TransferError.response(.unacceptableStatus(404, retryAfter: nil))

@@ -29,6 +29,11 @@ private struct Simulation {
     let priority: Int
     var dueAt: Date
     var runsAlone: Bool
+    /// The job that it waits for.
+    var after: JobID?
+    var isBlocked = false
+    var waitsUntil: Date?
+    var window: DailyWindow?
     var isRunning = false
     var isDone = false
     var fence: Int64 = 0
@@ -72,10 +77,14 @@ private struct Simulation {
     ]),
   ]
 
+  private static let windows = [
+    (try? DailyWindow(parsing: "22:00-06:00"))!, (try? DailyWindow(parsing: "08:00-09:00"))!,
+  ]
+
   // MARK: Steps
 
   mutating func step() throws {
-    switch Int.random(in: 0..<12, using: &random) {
+    switch Int.random(in: 0..<14, using: &random) {
     case 0, 1: try add()
     case 2, 3, 4: try answer()
     case 5, 6: if let id = started.sorted().randomElement(using: &random) { try end(id) }
@@ -94,6 +103,8 @@ private struct Simulation {
       if Bool.random(using: &random) { changed.admission.origins = Self.rules.randomElement(using: &random)! }
       try send(.limitsChanged(changed))
     case 10: try passTime(.random(in: 0...20, using: &random))
+    case 11: try moveWindows()
+    case 12: try unblock()
     default:
       guard let attempt = isolated, Bool.random(using: &random) else { return try send(.jobsChanged) }
       isolated = nil
@@ -103,6 +114,9 @@ private struct Simulation {
 
   /// Ends everything: each job must be done after a bounded number of steps.
   mutating func drain() throws {
+    for id in jobs.keys.sorted() { jobs[id]!.isBlocked = false }
+    setAlarm(now)
+    try send(.windowsChanged([:]))
     try send(.jobsChanged)
     for _ in 0..<2000 {
       if jobs.values.allSatisfy(\.isDone), operation == nil, started.isEmpty {
@@ -131,6 +145,13 @@ private struct Simulation {
         priority: .random(in: 0...1, using: &random),
         dueAt: now,
         runsAlone: Int.random(in: 0..<10, using: &random) == 0)
+      if chance(6), id.rawValue > 1 { jobs[id]!.after = JobID(.random(in: 1..<id.rawValue, using: &random)) }
+      if chance(6) { jobs[id]!.isBlocked = true }
+      if chance(6) { jobs[id]!.window = Self.windows.randomElement(using: &random)! }
+      if chance(6) {
+        jobs[id]!.waitsUntil = now + .random(in: 1...30, using: &random)
+        setAlarm(jobs[id]!.waitsUntil!)
+      }
       needsIsolation = needsIsolation || jobs[id]!.runsAlone
     }
     try send(.jobsChanged)
@@ -141,6 +162,25 @@ private struct Simulation {
     now += seconds
     guard let time = alarm, time <= now else { return }
     alarm = nil
+    try send(.jobsChanged)
+  }
+
+  private mutating func chance(_ cases: Int) -> Bool { Int.random(in: 0..<cases, using: &random) == 0 }
+
+  /// Windows open and close; the daemon stops nothing here.
+  private mutating func moveWindows() throws {
+    var closed: ClosedWindows = [:]
+    for window in Self.windows where Bool.random(using: &random) { closed[window] = now + 3600 }
+    // The queue is told that jobs have changed in the next event.
+    setAlarm(now)
+    try send(.windowsChanged(closed))
+    try passTime(0)
+  }
+
+  /// The upload that went first has ended.
+  private mutating func unblock() throws {
+    guard let id = jobs.keys.sorted().first(where: { jobs[$0]!.isBlocked }) else { return }
+    jobs[id]!.isBlocked = false
     try send(.jobsChanged)
   }
 
@@ -199,7 +239,15 @@ private struct Simulation {
     }
   }
 
-  private func isWaiting(_ job: Job) -> Bool { !job.isDone && !job.isRunning && job.dueAt <= now }
+  private func isWaiting(_ job: Job) -> Bool { !job.isDone && !job.isRunning && job.dueAt <= now && !isHeld(job) }
+
+  /// The conditions of the store's indexes.
+  private func isHeld(_ job: Job) -> Bool {
+    let isClosed = job.window.map { queue.closedWindows[$0] != nil } ?? false
+    return job.isBlocked || isClosed || isAfterAnother(job) || job.waitsUntil.map { $0 > now } ?? false
+  }
+
+  private func isAfterAnother(_ job: Job) -> Bool { job.after.map { !jobs[$0]!.isDone } ?? false }
 
   private func candidates(alone: Bool, excluding origins: Set<String>) -> [Candidate] {
     jobs.filter { isWaiting($0.value) && $0.value.runsAlone == alone && !origins.contains($0.value.origin) }
@@ -210,6 +258,7 @@ private struct Simulation {
   private func wakeTime(_ search: JobQueueAction.Search) -> Date? {
     var times = search.reopenTimes.map(\.value)
     times += jobs.values.filter { !$0.isDone && !$0.isRunning && $0.dueAt > now }.map(\.dueAt)
+    times += jobs.values.compactMap(\.waitsUntil)
     return times.filter { $0 > now }.min()
   }
 
@@ -221,12 +270,16 @@ private struct Simulation {
       job.isRunning = false
       job.isDone = job.dueAt == .distantPast
       jobs[id] = job
+      // Jobs that waited for it may start: the daemon says so when the store has released them.
+      if job.isDone, jobs.values.contains(where: { $0.after == id }) { setAlarm(now) }
       if isolated?.job == id { isolated = nil }
       turn.ended.append(.init(job: id, origin: job.origin, retryAt: job.isDone ? nil : job.dueAt))
     }
     guard !fails else { return turn }
     for id in claiming {
       var job = jobs[id]!
+      // The store does not claim a job whose window has closed since the search.
+      if job.window.map({ queue.closedWindows[$0] != nil }) ?? false { continue }
       try check(isWaiting(job), "\(id) is claimed and does not wait")
       try checkOrder(id, job)
       known.remove(id)
@@ -263,7 +316,8 @@ private struct Simulation {
         if case .turn(_, let claiming) = action {
           try checkLimits(claiming)
           for id in claiming where !jobs[id]!.runsAlone {
-            try check(waiting(id, in: queue) == nil, "\(id) starts and waits")
+            let reason = waiting(id, in: queue)?.reason
+            try check(reason == nil || reason == .window, "\(id) starts and waits")
           }
         }
       case .start(let ids):
@@ -284,7 +338,14 @@ private struct Simulation {
     let shown = TransferAPI.Job(
       id: id, kind: .download, state: job.dueAt > now ? .retrying : .queued, source: "", destination: "",
       maxAttempts: 1, retryAt: job.dueAt > now ? job.dueAt : nil, createdAt: now)
-    return queue.waiting(shown, WaitFacts(origin: job.origin, batch: job.batch, runsAlone: job.runsAlone), now: now)
+    return queue.waiting(shown, facts(job), now: now)
+  }
+
+  private func facts(_ job: Job) -> WaitFacts {
+    WaitFacts(
+      origin: job.origin, batch: job.batch, waitsUntil: job.waitsUntil, window: job.window,
+      openDependencies: isAfterAnother(job) ? 1 : 0, firstDependency: job.after.map(JobDependency.job),
+      isBlocked: job.isBlocked, runsAlone: job.runsAlone)
   }
 
   /// A job that could run and does not has a reason, and runs once the reason is gone; a job that is claimed has none.
@@ -311,9 +372,30 @@ private struct Simulation {
         guard queue.isolated == nil, queue.isStarted, job.dueAt <= now, queue.searchesAgainAt == nil else { continue }
         try check(self.waiting(id, in: relaxed) == nil, "\(id) waits without any limit: \(waiting)")
       case .disk: try check(queue.searchesAgainAt != nil, "\(id) waits for a database that works")
-      default: throw broken("\(id) waits for \(waiting.reason)")
+      case .notBefore:
+        try check(waiting.until == job.waitsUntil && job.waitsUntil! > now, "\(id) waits until another time")
+        try checkNext(id) { $0.waitsUntil = nil }
+      case .window:
+        try check(waiting.until == queue.closedWindows[job.window!], "\(id) waits for another window")
+        try checkNext(id) { $0.window = nil }
+      case .after:
+        try check(isAfterAnother(job), "\(id) waits for a job that is done")
+        try checkNext(id) { $0.after = nil }
+      case .blockedBy:
+        try check(job.isBlocked, "\(id) is not blocked")
+        try checkNext(id) { $0.isBlocked = false }
       }
     }
+  }
+
+  /// Without the named condition the job waits for something else, or starts.
+  private func checkNext(_ id: JobID, _ change: (inout Job) -> Void) throws {
+    var copy = self
+    let before = waiting(id, in: queue)?.reason
+    change(&copy.jobs[id]!)
+    let after = copy.waiting(id, in: queue)?.reason
+    try check(after != before, "\(id) waits for \(before as Any) without it")
+    try check(after != nil || copy.isWaiting(copy.jobs[id]!), "\(id) has no other reason, and does not start")
   }
 
   private func checkLimits(_ claiming: [JobID]) throws {

@@ -51,6 +51,27 @@ import TransferAPI
     #expect(blocked?.reason == .blockedBy && blocked?.until == nil)
   }
 
+  @Test("a closed window and unfinished jobs come before limits, and name the facts")
+  func schedule() throws {
+    let window = try DailyWindow(parsing: "22:00-06:00")
+    var full = queue(maxActive: 1, running: 1)
+    #expect(waiting(full) { $0.window = window }?.reason == .slot)
+    _ = full.handle(.windowsChanged([window: Self.now + 60]), now: Self.now)
+    let closed = waiting(full) { $0.window = window }
+    #expect(closed == Waiting(.window, until: Self.now + 60, "its window 22:00-06:00 is closed"))
+    #expect(waiting(full)?.reason == .slot)
+    let after = waiting(full) {
+      $0.openDependencies = 3
+      $0.firstDependency = .batch("b")
+    }
+    #expect(after == Waiting(.after, "it begins after batch b and 2 more"))
+    let one = waiting(full) {
+      $0.openDependencies = 1
+      $0.firstDependency = .job(5)
+    }
+    #expect(one == Waiting(.after, "it begins after job 5"))
+  }
+
   @Test("limits are named with their numbers")
   func limits() {
     let full = waiting(queue(maxActive: 1, running: 1))
@@ -122,4 +143,8 @@ import TransferAPI
     let waiting = waiting(queue)
     #expect(waiting?.reason == .origin && waiting?.detail.contains("cannot be reached") == true, "\(waiting as Any)")
   }
+}
+
+extension JobID: ExpressibleByIntegerLiteral {
+  public init(integerLiteral value: Int64) { self.init(value) }
 }

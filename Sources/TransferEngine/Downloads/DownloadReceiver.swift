@@ -189,6 +189,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       // From now on the bytes are those of this source.
       (data.url, data.validators) = (plan.request.url.withoutQuery, Validators(of: head))
     }
+    data.servesRanges = true
     shared.withLock { $0.resumeData = data }
     ending = .body
     shareWork(data, isResumable: head != nil)
@@ -232,6 +233,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     if !algorithms.isEmpty { digester = Digester(algorithms) }
     var data = plan.resumeData(of: part, for: target, validators, declared, total: total)
     data.refusals = question.isRanged ? (stored?.refusals ?? 0) + 1 : stored?.refusals ?? 0
+    // A server that announces ranges may refuse them anyway.
+    let announcesRanges = head.map { $0.headers[.acceptRanges]?.lowercased() == "bytes" } ?? true
+    data.servesRanges = isResumable && announcesRanges && data.refusals == 0 ? true : nil
     shared.withLock { $0 = Shared(resumeData: isResumable ? data : nil, part: part) }
     needsRecord = isResumable && plan.journal != nil && (total ?? .max) > Self.unrecordedLimit
     if needsRecord { signal(false) }

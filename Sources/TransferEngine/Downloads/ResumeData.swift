@@ -32,6 +32,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
   public var isAtRest: Bool?
   /// The encoded `FileRecord` of the whole file; only for a download with `knownVersions`.
   public var record: Data?
+  /// The server has said, or shown by a response, that it serves parts of the file. `nil`: unknown.
+  public var servesRanges: Bool?
   /// The destination's options, for a resumed download that names none.
   public var options: DownloadOptions?
 

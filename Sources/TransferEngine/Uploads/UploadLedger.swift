@@ -52,6 +52,14 @@ public struct UploadLedger: Sendable, Equatable, Codable {
     }
   }
 
+  /// Whether a later upload continues from the bytes that the server has.
+  public var isResumable: Bool {
+    switch progress {
+    case .tus, .resumable, .s3: true
+    case .posting, .temporary: false
+    }
+  }
+
   /// The ledger to store: JSON without secrets, stable across versions.
   public func encoded() -> Data {
     let encoder = JSONEncoder()

@@ -121,6 +121,11 @@ struct JobLines: Sendable {
       throw WireError(
         "cannot import a URL without its secrets, which the export left out; replace *** by them and import again")
     }
+    // Ids are those of the daemon that exported the job, and the jobs get new ones.
+    for case .job(let id) in job.options.schedule.after {
+      throw WireError(
+        "cannot import a job that waits for job \(id): ids change; name a batch in \"after\", or leave it out")
+    }
     guard !job.options.areRedacted else {
       throw WireError("secrets were left out of the export; put them in the place of *** and import again")
     }

@@ -67,6 +67,16 @@ struct JobArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Try again for this time after a failure, however often.", valueName: "time"))
   var retryFor: TimeSpan?
 
+  @Option(
+    help: ArgumentHelp(
+      "Run only between these times of the day, in the daemon's time zone: 22:00-06:00.", valueName: "hh:mm-hh:mm"))
+  var window: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Begin when this job, or all jobs of this batch, have completed; repeatable.", valueName: "id|batch:name"))
+  var after: [String] = []
+
   func validate() throws {
     if let batch, batch.isEmpty { throw ValidationError("--batch is empty.") }
     if let retries, !(0...1_000_000).contains(retries) {
@@ -98,6 +108,7 @@ struct JobArguments: ParsableArguments {
     job.priority = priority
     job.paused = paused
     job.options = try options(paths, readingSources: readingSources)
+    try validated { try job.checkDependencies() }
     return job
   }
 
@@ -113,6 +124,8 @@ struct JobArguments: ParsableArguments {
     options.schedule.notBefore = try notBefore.map { text in try validated { try StartTime.date(text) } }
     options.schedule.deadline = try deadline.map { text in try validated { try StartTime.date(text) } }
     options.schedule.retryFor = retryFor?.seconds
+    options.schedule.window = try window.map { text in try validated { try DailyWindow(parsing: text) } }
+    options.schedule.after = try after.map { text in try validated { try JobDependency(parsing: text) } }
     options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
     try addHeaders(to: &options, readingSources: readingSources)
     try validated { try options.check() }

@@ -7,7 +7,7 @@ enum WhyText {
     let (reason, remedy) =
       switch job.state {
       case .queued, .retrying: waiting(detail)
-      case .running: (running(job), nil)
+      case .running: (running(detail), nil)
       case .paused: ("is paused", "transferctl resume \(job.id) continues it.")
       case .completed: ("completed at \(job.finishedAt.map(WireCoding.rfc3339) ?? "an unknown time")", nil)
       case .failed: ("failed: \(failure(job))", "transferctl retry \(job.id) tries again.")
@@ -38,6 +38,15 @@ enum WhyText {
       return
         "It starts when a transfer of its batch ends. transferctl batch set \(name) --max-active N changes the limit."
     case .notBefore: return "It starts at that time, as soon as a slot is free."
+    case .window: return "It starts when its window opens, as soon as a slot is free."
+    case .after:
+      let names = detail.options.schedule.after.map { dependency in
+        switch dependency {
+        case .job(let id): "job \(id)"
+        case .batch(let name): "batch \(name)"
+        }
+      }
+      return "It starts when \(names.joined(separator: ", ")) \(names.count > 1 ? "have all" : "has") completed."
     case .blockedBy:
       guard let first = detail.blockedBy else { return "It starts when that upload has ended." }
       return "It starts when job \(first) has ended."
@@ -45,10 +54,14 @@ enum WhyText {
     }
   }
 
-  private static func running(_ job: Job) -> String {
+  private static func running(_ detail: JobDetail) -> String {
+    let job = detail.job
     let total = job.bytesTotal.map { " of \(HumanNumbers.size($0))" } ?? ""
-    return
+    let text =
       "runs: attempt \(job.attempt), \(HumanNumbers.size(job.bytesDone))\(total), \(HumanNumbers.rate(job.bytesPerSecond))"
+    guard detail.isOutsideWindow else { return text }
+    let window = detail.options.schedule.window.map { " \($0)" } ?? ""
+    return text + "; its window\(window) is closed, but its transfer cannot be resumed and is let finish"
   }
 
   private static func failure(_ job: Job) -> String {

@@ -11,6 +11,8 @@ struct AttemptReports: Sendable {
   let ended: @Sendable ([(JobID, AttemptResponse)]) async -> Void
   /// A listing has added these jobs; some may have a start time or a deadline.
   var added: @Sendable ([Submission], _ haveTimes: Bool) async -> Void = { _, _ in }
+  /// A running attempt, under the claim with this fence, can be stopped and continued later without loss.
+  var foundResumable: @Sendable (JobID, _ fence: Int64) async -> Void = { _, _ in }
   /// A download asks for one more connection with its origin.
   var acquireConnection: @Sendable (_ origin: String) async -> Bool = { _ in true }
   /// It gives one back.

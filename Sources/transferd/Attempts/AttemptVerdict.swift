@@ -89,6 +89,11 @@ struct AttemptVerdict {
       removesPartFile = isPartFileUseless(after: error)
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       settleCancelled()
+    case .window? where error.isCancelled:
+      settlement.event = .requeue
+      settlement.isUncounted = true
+      settlement.reason = "its window \(record.spec.options.schedule.window?.description ?? "") has closed"
+      settlement.attempt.outcome = .interrupted
     case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
       settlement.event = .requeue
       settlement.resetAttempts = true

@@ -18,6 +18,7 @@ struct JobJournal: DownloadJournal {
       await reports.foundLarge(id, fence)
     }
     try await save(data, encoded: data.encoded(), finishing: nil)
+    if data.servesRanges == true { await reports.foundResumable(id, fence) }
   }
 
   func willRename(_ data: ResumeData) async throws {

@@ -7,10 +7,12 @@ import WireValues
 
 extension JobRunner {
   /// The upload of one attempt.
-  func upload(for record: JobRecord, timeouts: Timeouts) throws(TransferError) -> GroupUpload {
+  func upload(
+    for record: JobRecord, timeouts: Timeouts, _ reports: AttemptReports
+  ) throws(TransferError) -> GroupUpload {
     GroupUpload(
       tag: record.job.id.tag, try fileUpload(record.spec, timeouts), resumingWith: record.resumeData,
-      journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence),
+      journal: JobUploadJournal(store: store, id: record.job.id, fence: record.fence, reports: reports),
       interceptor: try interceptor(for: record.spec))
   }
 

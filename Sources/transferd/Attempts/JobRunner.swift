@@ -55,7 +55,7 @@ struct JobRunner: Sendable {
           started.append((record, .download(request)))
           Task { await reports.ended([(id, .download(await request.response()))]) }
         case .upload:
-          var upload = try upload(for: record, timeouts: timeouts)
+          var upload = try upload(for: record, timeouts: timeouts, reports)
           upload.upload.request.bandwidthBuckets = bandwidth.begin(record)
           guard !Self.mayShareWork(upload) else {
             uploads.append(upload)

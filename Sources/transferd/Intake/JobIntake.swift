@@ -68,11 +68,16 @@ struct JobIntake: Sendable {
     let open = drafts.indices.filter { drafts[$0].spec != nil }
     let haveTimes = drafts.contains { draft in
       guard let schedule = draft.spec?.options.schedule else { return false }
-      return schedule.notBefore != nil || schedule.deadline != nil
+      return schedule.notBefore != nil || schedule.deadline != nil || schedule.window != nil
     }
-    let stored = await store.submit(open.compactMap { drafts[$0].spec }, in: caller.scope, at: Date())
+    let haveDependencies = drafts.contains { $0.spec?.options.schedule.after.isEmpty == false }
+    let specs = open.compactMap { drafts[$0].spec }
+    let now = Date()
+    let windows = WindowPlan(Set(specs.compactMap(\.options.schedule.window)), at: now, scheduler.localTime)
+    let stored = await store.submit(specs, in: caller.scope, at: now, closedWindows: windows.closed)
     for (index, result) in zip(open, stored) { drafts[index] = .decided(result.mapError(Problem.init)) }
-    await scheduler.didAdd(stored.compactMap { try? $0.get() }, haveTimes: haveTimes)
+    await scheduler.didAdd(
+      stored.compactMap { try? $0.get() }, haveTimes: haveTimes, haveDependencies: haveDependencies)
     return drafts.map(\.result)
   }
 

@@ -88,6 +88,11 @@ struct JobValidation {
     guard Self.priorities.contains(job.priority) else {
       throw Problem(.invalid, "the priority must be from -1000 to 1000")
     }
+    do {
+      try job.checkDependencies()
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
     spec.priority = job.priority
     spec.paused = job.paused
     // With `retryFor` alone only the time counts.

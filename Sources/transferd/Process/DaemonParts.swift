@@ -49,6 +49,7 @@ struct DaemonParts: Sendable {
     try await scheduler.loadBatchLimits()
     try await scheduler.loadBlockingUploads()
     try await scheduler.loadCrashMarks()
+    try await scheduler.loadDependencies()
   }
 
   /// Opens the store and recovers every job that was running when the last run ended.

@@ -84,6 +84,7 @@ struct DaemonProcess: Sendable {
   /// Starts the jobs and the follow-up actions that are due.
   private static func begin(_ parts: DaemonParts, _ services: DaemonServices) async {
     await parts.scheduler.checkTimesFirst()
+    await parts.scheduler.resolveDependencies()
     await parts.scheduler.wake()
     await parts.followUps.start()
     await services.sweepSpools()

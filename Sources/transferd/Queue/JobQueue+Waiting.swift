@@ -11,6 +11,10 @@ extension JobQueue {
     if let time = facts.waitsUntil, time > now {
       return Waiting(.notBefore, until: time, "it begins at its start time (notBefore)")
     }
+    if let window = facts.window, let opening = closedWindows[window] {
+      return Waiting(.window, until: opening, "its window \(window) is closed")
+    }
+    if facts.openDependencies > 0 { return waitingForOthers(facts) }
     if facts.isBlocked { return Waiting(.blockedBy, "an earlier upload to the same URL goes first") }
     if job.state == .retrying, let time = job.retryAt, time > now { return waitingForRetry(job, time, facts, now) }
     if let obstacle = obstacle(to: facts.origin, now: now) { return obstacle }
@@ -21,6 +25,17 @@ extension JobQueue {
     guard facts.runsAlone else { return nil }
     return Waiting(
       .slot, "it runs alone, because the daemon crashed twice while it ran, as soon as no other job can start")
+  }
+
+  private func waitingForOthers(_ facts: WaitFacts) -> Waiting {
+    let first =
+      switch facts.firstDependency {
+      case .job(let id)?: "job \(id)"
+      case .batch(let name)?: "batch \(name)"
+      case nil: "another job"
+      }
+    let more = facts.openDependencies > 1 ? " and \(facts.openDependencies - 1) more" : ""
+    return Waiting(.after, "it begins after \(first)\(more)")
   }
 
   private func waitingForRetry(_ job: Job, _ time: Date, _ facts: WaitFacts, _ now: Date) -> Waiting {

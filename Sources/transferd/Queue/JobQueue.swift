@@ -33,6 +33,8 @@ struct JobQueue: Sendable {
     /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
     var isLarge: Bool
     var phase = Phase.transferring
+    /// It can be stopped and continued later without loss, as far as is known.
+    var isResumable = false
     /// Why it was stopped; `nil` if it was not.
     var stop: StopReason?
   }
@@ -73,6 +75,8 @@ struct JobQueue: Sendable {
   private(set) var load = Admission.Load()
   /// Connections that downloads have beside their first ones.
   var furtherConnections = Admission.Load()
+  /// The windows of unfinished jobs that are closed now. Their jobs are neither found by a search nor claimed.
+  private(set) var closedWindows: ClosedWindows = [:]
   private var window = CandidateWindow()
   /// The store may have candidates that are not in the window.
   private var isWindowStale = true
@@ -162,6 +166,10 @@ struct JobQueue: Sendable {
       for transfer in transfers { didTransfer(transfer, now: now) }
     case .foundLarge(let id, let fence):
       foundLarge(id, fence)
+    case .foundResumable(let id, let fence):
+      if attempts[id]?.fence == fence { attempts[id]?.isResumable = true }
+    case .windowsChanged(let closed):
+      closedWindows = closed
     case .ended(let ids, let uploads):
       for upload in uploads { record(upload, now: now) }
       for id in ids { didEnd(id) }
@@ -192,6 +200,7 @@ struct JobQueue: Sendable {
     for claim in turn.claimed where attempts[claim.job] == nil {
       attempts[claim.job] = Attempt(
         origin: claim.origin, batch: claim.batch, fence: claim.fence, isLarge: claim.isLarge)
+      attempts[claim.job]?.isResumable = claim.isResumable
       load.add(claim.origin, claim.batch)
       pacing.recordStart(of: claim.origin, limits.admission.origins, now: now)
       if claim.isLarge { widths.startLargeFile(of: claim.origin) }

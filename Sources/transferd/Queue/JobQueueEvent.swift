@@ -22,6 +22,10 @@ enum JobQueueEvent: Sendable {
   case transferred([FinishedTransfer])
   /// A running attempt transfers a file that is not small.
   case foundLarge(JobID, fence: Int64)
+  /// A running attempt can be stopped and continued later without loss.
+  case foundResumable(JobID, fence: Int64)
+  /// The windows of unfinished jobs that are closed now.
+  case windowsChanged(ClosedWindows)
   /// These attempts have ended and their ends can be stored.
   /// - Parameter uploads: those among them that sent a file. (A download is reported by `transferred` before it ends.)
   case ended([JobID], uploads: [FinishedTransfer] = [])
@@ -55,6 +59,8 @@ enum JobQueueEvent: Sendable {
     let fence: Int64
     /// Whether its file is known to be larger than `FinishedTransfer.smallFile`.
     var isLarge = false
+    /// Whether its transfer is known to continue where it is stopped.
+    var isResumable = false
     /// How long the job may block all others; `nil` for a job that runs beside others.
     var isolationLimit: Duration?
   }

@@ -2,9 +2,12 @@ import Store
 
 extension Scheduler {
   /// Called after jobs were added to the store. Jobs that existed before need no action.
-  /// - Parameter haveTimes: whether one of them has a start time or a deadline.
-  func didAdd(_ submissions: [Submission], haveTimes: Bool) {
+  /// - Parameters:
+  ///   - haveTimes: whether one of them has a start time, a deadline or a window.
+  ///   - haveDependencies: whether one of them waits for other jobs.
+  func didAdd(_ submissions: [Submission], haveTimes: Bool, haveDependencies: Bool) {
     if haveTimes { checkTimes() }
+    if haveDependencies { followDependencies() }
     for submission in submissions {
       if let first = submission.blockedBy { blockingUploads.insert(first) }
     }

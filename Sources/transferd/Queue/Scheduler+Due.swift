@@ -4,7 +4,7 @@ import Store
 import Threads
 import TransferAPI
 
-/// Start times and deadlines of jobs. Between two of these times nothing runs for them.
+/// Start times, deadlines and windows of jobs. Between two of these times nothing runs for them.
 extension Scheduler {
   /// The check of start times and deadlines, and the alarm for the next one.
   struct TimeCheck {
@@ -61,6 +61,7 @@ extension Scheduler {
   /// - Returns: the seconds until the next check; `nil`: none is needed.
   private func applyDueTimes() async -> TimeInterval? {
     do {
+      let windows = try await applyWindows()
       let due = try await store.applyDueTimes(at: Date(), wantsHook: limits.hooks.wantsHook(after: .expire))
       if due.released > 0 { wake() }
       if !due.expired.isEmpty {
@@ -72,7 +73,8 @@ extension Scheduler {
         return Self.stoppingInterval
       }
       // Never 0: the alarm's clock and the wall clock may differ slightly.
-      return due.next.map { min(max(0.001, $0.timeIntervalSinceNow), Self.longestInterval) }
+      let next = [due.next, windows].compactMap { $0 }.min()
+      return next.map { min(max(0.001, $0.timeIntervalSinceNow), Self.longestInterval) }
     } catch {
       logger.error("cannot check start times and deadlines", metadata: ["error": "\(error)"])
       // Some of the jobs may have changed before the error.

@@ -37,7 +37,7 @@ extension Scheduler {
     active[record.job.id] = Active(record: record)
     return .init(
       job: record.job.id, origin: record.spec.origin, batch: record.spec.batchID, fence: record.fence,
-      isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile,
+      isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile, isResumable: record.isResumable,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)
   }
 
@@ -112,7 +112,8 @@ extension Scheduler {
     var ids = ids
     while true {
       do {
-        let (settled, claimed) = try await store.settle(settlements, claiming: ids, at: Date())
+        let (settled, claimed) = try await store.settle(
+          settlements, claiming: ids, at: Date(), closedWindows: queue.closedWindows)
         for (settlement, isSettled) in zip(settlements, settled) where !isSettled {
           logger.warning("ignoring the end of an attempt that lost its claim", metadata: ["job": "\(settlement.id)"])
         }

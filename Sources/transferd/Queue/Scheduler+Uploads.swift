@@ -12,6 +12,7 @@ extension Scheduler {
     case .complete, .fail, .cancel: break
     case .claim, .pause, .resume, .retry, .requeue, .postpone, .expire: return
     }
+    resolveDependencies()
     // The row is durable now. If the daemon crashes before the spooled file is deleted, the next start deletes it.
     if settlement.event == .complete, record.spec.spool != nil {
       let runner = runner
@@ -27,6 +28,7 @@ extension Scheduler {
 
   /// Called after jobs ended without an attempt: cancelled, removed, or past their deadline. Uploads that they blocked may start, and servers may need a cleanup.
   func didWithdraw(_ ids: [JobID]) async {
+    resolveDependencies()
     let unblocking = ids.filter { blockingUploads.remove($0) != nil }
     if !unblocking.isEmpty { wake() }
     let followUpRunner = followUpRunner

@@ -164,6 +164,7 @@ extension Scheduler {
     case .retry:
       // A failed job may have a deadline that is still to come.
       checkTimes()
+      resolveDependencies()
       wake()
     case .cancel, .remove: await didWithdraw(ids)
     case .pause: break

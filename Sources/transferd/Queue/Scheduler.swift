@@ -48,16 +48,21 @@ actor Scheduler {
   var alarmTime: ContinuousClock.Instant?
   var sampler: Task<Void, Never>?
   var timeCheck = TimeCheck()
+  var dependencyCheck = DependencyCheck()
+  /// The time of day by the machine's time zone.
+  let localTime: @Sendable (Date) -> RateTimetable.LocalTime
 
   init(
     store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
-    followUpRunner: FollowUpRunner
+    followUpRunner: FollowUpRunner,
+    localTime: @escaping @Sendable (Date) -> RateTimetable.LocalTime = { RateTimetable.LocalTime.system($0) }
   ) {
     self.store = store
     self.limits = limits
     self.logger = logger
     self.runner = runner
     self.followUpRunner = followUpRunner
+    self.localTime = localTime
     queue = JobQueue(limits: limits.queue, governor: governor)
   }
 
@@ -131,6 +136,7 @@ actor Scheduler {
       foundLarge: { [weak self] id, fence in await self?.send(.foundLarge(id, fence: fence)) },
       ended: { [weak self] responses in await self?.didEnd(responses) },
       added: { [weak self] submissions, haveTimes in await self?.didAdd(submissions, haveTimes: haveTimes) },
+      foundResumable: { [weak self] id, fence in await self?.send(.foundResumable(id, fence: fence)) },
       acquireConnection: { [weak self] in await self?.acquireConnection(with: $0) ?? false },
       releaseConnection: { [weak self] in await self?.releaseConnection(with: $0) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)

@@ -67,7 +67,7 @@ struct ExportLines {
     one.spec.kind == other.spec.kind && one.job.state == other.job.state && one.spec.priority == other.spec.priority
       && (one.spec.batch == nil) == (other.spec.batch == nil) && (one.spec.key == nil) == (other.spec.key == nil)
       && one.spec.destination.hasTrailingSlash == other.spec.destination.hasTrailingSlash
-      && one.spec.options == other.spec.options
+      && (one.openDependencies == 0) == (other.openDependencies == 0) && one.spec.options == other.spec.options
   }
 
   /// `nil` if the options have a secret, or a text that looks like a mark.

@@ -76,6 +76,8 @@ extension NewJob {
     self.init(source: Secrets.redacting(url: spec.source))
     kind = spec.kind
     options = spec.options.redacted()
+    // What has completed is not waited for again, and another daemon does not know it.
+    if record.openDependencies == 0 { options.schedule.after = [] }
     if spec.kind == .upload {
       destination = Secrets.redacting(url: spec.destination)
     } else if spec.destination.hasTrailingSlash {

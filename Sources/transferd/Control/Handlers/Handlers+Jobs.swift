@@ -25,6 +25,7 @@ extension Handlers {
       detail.sources = if let running { running } else { try await daemon.store.sources(of: id) }
       if detail.sources.isEmpty { detail.sources = JobSource.unused(by: record.spec) }
     }
+    detail.isOutsideWindow = await daemon.scheduler.isOutsideWindow(record)
     return try Reply.json(detail)
   }
 
