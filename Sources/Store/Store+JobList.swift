@@ -42,7 +42,7 @@ extension Store {
 }
 
 /// Reads rows as `Job`.
-private struct JobListRows {
+struct JobListRows {
   private let db: Database
   private let scope: Scope
   private let find: PreparedStatement

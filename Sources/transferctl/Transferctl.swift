@@ -14,7 +14,7 @@ struct Transferctl: AsyncParsableCommand {
       """,
     version: "transferctl \(Version.current)",
     subcommands: [
-      Add.self, Upload.self, Status.self, Show.self, Why.self, Events.self, Watch.self, Wait.self,
+      Add.self, Upload.self, Status.self, Show.self, Why.self, Events.self, Watch.self, Wait.self, PlanCommand.self,
       Pause.self, Resume.self, Cancel.self, Retry.self, Remove.self, SetCommand.self, LimitCommand.self,
       BatchCommand.self, Export.self, Import.self, DaemonCommand.self, VersionCommand.self,
     ])

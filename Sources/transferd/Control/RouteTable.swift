@@ -57,6 +57,7 @@ struct RouteTable: Sendable {
     Route(.GET, "/v1/batches", .everyone, .owner, Handlers.listBatches),
     Route(.GET, "/v1/batches/{name}", .everyone, .owner, Handlers.showBatch),
     Route(.PATCH, "/v1/batches/{name}", .everyone, .owner, Handlers.changeBatch),
+    Route(.GET, "/v1/plan", .everyone, .owner, Handlers.showPlan),
     Route(.GET, "/v1/limits", .daemonControl, .none, Handlers.showLimits),
     Route(.PATCH, "/v1/limits", .daemonControl, .none, Handlers.changeLimits),
     Route(.GET, "/v1/export", .everyone, .owner, Handlers.export),

@@ -356,6 +356,15 @@ struct JobQueue: Sendable {
     }
   }
 
+  /// A queue in the same state, with no store operation under way and an empty window: for a plan.
+  func restarted() -> JobQueue {
+    var queue = JobQueue(limits: limits, governor: governor)
+    (queue.widths, queue.pacing, queue.closedWindows) = (widths, pacing, closedWindows)
+    queue.attempts = attempts.filter { $0.value.phase == .transferring || $0.value.phase == .finishing }
+    (queue.load, queue.isolated, queue.mayNeedIsolation) = (load, isolated, true)
+    return queue
+  }
+
   /// Attempts that verify and rename their files.
   var finishing: Int { attempts.count - load.total }  // checked: counts running jobs
 
