@@ -58,6 +58,9 @@ import TransferAPI
     }.settlement
     #expect(stopped.event == .requeue && stopped.isUncounted && stopped.bytesDone == 50)
     #expect(stopped.reason == "its window 22:00-06:00 has closed" && stopped.failure == nil)
+    let preempted = try await verdict(.cancelled, .preemption, attempt: 2, after: 50).settlement
+    #expect(preempted.event == .requeue && preempted.isUncounted && preempted.bytesDone == 50)
+    #expect(preempted.reason == "a job with a higher priority took its slot")
     // It ended by itself before it was stopped.
     let failed = try await verdict(.connection(.refused(host: "h", reason: "refused")), .window).settlement
     #expect(failed.event == .postpone && !failed.isUncounted)

@@ -89,6 +89,11 @@ struct AttemptVerdict {
       removesPartFile = isPartFileUseless(after: error)
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       settleCancelled()
+    case .preemption? where error.isCancelled:
+      settlement.event = .requeue
+      settlement.isUncounted = true
+      settlement.reason = "a job with a higher priority took its slot"
+      settlement.attempt.outcome = .interrupted
     case .window? where error.isCancelled:
       settlement.event = .requeue
       settlement.isUncounted = true

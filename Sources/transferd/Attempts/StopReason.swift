@@ -5,6 +5,8 @@ import TransferEngine
 
 /// Why the daemon stopped a running attempt.
 enum StopReason: Int, Comparable, Sendable {
+  /// A job with a higher priority takes its slot.
+  case preemption
   /// Its window has closed.
   case window
   /// The job's settings changed. It starts again at once with the new settings.

@@ -15,36 +15,6 @@ struct JobQueue: Sendable {
     var maximumFinishing = 256
   }
 
-  /// An attempt, from its claim until its end is stored.
-  struct Attempt: Equatable, Sendable {
-    enum Phase: Equatable, Sendable {
-      case transferring
-      /// All bytes have arrived; the attempt no longer uses a network slot.
-      case finishing
-      /// The attempt has ended, and the next turn stores its end.
-      case ended
-      /// A turn that stores its end is under way.
-      case settling
-    }
-
-    let origin: String
-    var batch: BatchID?
-    let fence: Int64
-    /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
-    var isLarge: Bool
-    var phase = Phase.transferring
-    /// It can be stopped and continued later without loss, as far as is known.
-    var isResumable = false
-    /// Why it was stopped; `nil` if it was not.
-    var stop: StopReason?
-  }
-
-  /// An attempt that runs with no other attempt beside it.
-  struct IsolatedAttempt: Equatable, Sendable {
-    let job: JobID
-    let fence: Int64
-  }
-
   /// The store operation that is under way.
   private enum Operation: Equatable {
     case search, isolatedSearch, turn
@@ -77,9 +47,10 @@ struct JobQueue: Sendable {
   var furtherConnections = Admission.Load()
   /// The windows of unfinished jobs that are closed now. Their jobs are neither found by a search nor claimed.
   private(set) var closedWindows: ClosedWindows = [:]
-  private var window = CandidateWindow()
+  var preemption = Preemption()
+  private(set) var window = CandidateWindow()
   /// The store may have candidates that are not in the window.
-  private var isWindowStale = true
+  private(set) var isWindowStale = true
   /// What the last search excluded, if it found no candidates.
   private var lastEmptyExclusions: Exclusions?
   /// There may be jobs that must run in isolation.
@@ -190,6 +161,8 @@ struct JobQueue: Sendable {
   /// Starts the attempts that a turn claimed, and forgets those that it ended.
   private mutating func finish(_ turn: JobQueueEvent.Turn, now: Date, _ actions: inout [JobQueueAction]) {
     for end in turn.ended {
+      // It waits again at once.
+      if attempts[end.job]?.stop == .preemption { isWindowStale = true }
       attempts[end.job] = nil
       if isolated?.job == end.job { isolated = nil }
       guard let retryAt = end.retryAt else { continue }
@@ -199,7 +172,7 @@ struct JobQueue: Sendable {
     var started: [JobID] = []
     for claim in turn.claimed where attempts[claim.job] == nil {
       attempts[claim.job] = Attempt(
-        origin: claim.origin, batch: claim.batch, fence: claim.fence, isLarge: claim.isLarge)
+        origin: claim.origin, batch: claim.batch, fence: claim.fence, priority: claim.priority, isLarge: claim.isLarge)
       attempts[claim.job]?.isResumable = claim.isResumable
       load.add(claim.origin, claim.batch)
       pacing.recordStart(of: claim.origin, limits.admission.origins, now: now)
@@ -267,6 +240,9 @@ struct JobQueue: Sendable {
   private mutating func nextOperation(now: Date) -> [JobQueueAction] {
     guard isStarted, operation == nil else { return [] }
     if let time = searchesAgainAt, time <= now { searchesAgainAt = nil }
+    if load.total >= limits.admission.maxActive, ended.isEmpty {
+      return preempt(now: now)
+    }
     let picked: [JobID]
     switch pick(now: now) {
     case .search(let search):
@@ -316,18 +292,41 @@ struct JobQueue: Sendable {
         from: &window, load: load, capacity: capacity, lastProbes: governor.lastProbes(now: now))
       if !picked.isEmpty { return .jobs(startable(picked)) }
     }
+    return search(beside: load, capacity, now: now).map(Pick.search) ?? .jobs([])
+  }
+
+  /// The search for other candidates than those in the window; `nil` if it would find none.
+  /// - Parameter load: the running transfers that count.
+  private mutating func search(
+    beside load: Admission.Load, _ capacity: (String) -> Int, now: Date
+  ) -> JobQueueAction.Search? {
     let reopenTimes = reopenTimes(after: now)
     let admission = limits.admission
     let excluded = Exclusions(
       origins: admission.saturated(load, capacity: capacity).union(reopenTimes.keys),
       batches: admission.fullBatches(load))
-    guard searchesAgainAt == nil, isWindowStale || lastEmptyExclusions != excluded else { return .jobs([]) }
+    guard searchesAgainAt == nil, isWindowStale || lastEmptyExclusions != excluded else { return nil }
     if isWindowStale { window = CandidateWindow() }
     isWindowStale = false
-    return .search(
-      .init(
-        excludedOrigins: excluded.origins, excludedBatches: excluded.batches,
-        namesBatches: !admission.batches.isEmpty, reopenTimes: reopenTimes, limit: Self.windowSize))
+    return .init(
+      excludedOrigins: excluded.origins, excludedBatches: excluded.batches,
+      namesBatches: !admission.batches.isEmpty, reopenTimes: reopenTimes, limit: Self.windowSize)
+  }
+
+  /// The daemon is full: jobs of higher priority may take slots.
+  private mutating func preempt(now: Date) -> [JobQueueAction] {
+    guard mayPreempt else { return [] }
+    governor.adjustToClock(now)
+    let capacity = capacityRule(now: now)
+    if isWindowStale {
+      guard let search = search(beside: loadWithoutStoppable, capacity, now: now) else { return [] }
+      operation = .search
+      return [.search(search)]
+    }
+    var actions: [JobQueueAction] = []
+    let stopped = takeSlots(capacity, now: now, &actions)
+    stop(stopped, .preemption, &actions)
+    return actions
   }
 
   /// The origins that may begin no transfer now, each with the time at which it may again.

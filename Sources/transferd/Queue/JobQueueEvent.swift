@@ -57,6 +57,7 @@ enum JobQueueEvent: Sendable {
     let origin: String
     var batch: BatchID?
     let fence: Int64
+    var priority = 0
     /// Whether its file is known to be larger than `FinishedTransfer.smallFile`.
     var isLarge = false
     /// Whether its transfer is known to continue where it is stopped.

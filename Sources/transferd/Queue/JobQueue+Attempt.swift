@@ -1,0 +1,35 @@
+import Store
+import TransferAPI
+
+extension JobQueue {
+  /// An attempt, from its claim until its end is stored.
+  struct Attempt: Equatable, Sendable {
+    enum Phase: Equatable, Sendable {
+      case transferring
+      /// All bytes have arrived; the attempt no longer uses a network slot.
+      case finishing
+      /// The attempt has ended, and the next turn stores its end.
+      case ended
+      /// A turn that stores its end is under way.
+      case settling
+    }
+
+    let origin: String
+    var batch: BatchID?
+    let fence: Int64
+    var priority = 0
+    /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
+    var isLarge: Bool
+    var phase = Phase.transferring
+    /// It can be stopped and continued later without loss, as far as is known.
+    var isResumable = false
+    /// Why it was stopped; `nil` if it was not.
+    var stop: StopReason?
+  }
+
+  /// An attempt that runs with no other attempt beside it.
+  struct IsolatedAttempt: Equatable, Sendable {
+    let job: JobID
+    let fence: Int64
+  }
+}
