@@ -2,9 +2,10 @@ import FoundationEssentials
 import GRDB
 import TransferAPI
 
-/// Finds the jobs that may be claimed, best first, without reading the whole queue.
+/// Finds the jobs that may be claimed, without reading the whole queue. Batches of one priority take turns (`ShareSelection`).
 ///
-/// Three ways, from the common to the rare: a window at the head of the queue; the heads of the *lanes*, if the window holds only
+/// If that leaves jobs out because most jobs are of excluded origins, the best of all jobs are found as well. Three ways, from the
+/// common to the rare: a window at the head of the queue; the heads of the *lanes*, if the window holds only
 /// excluded origins, or if batches are excluded; the whole queue by index, if both many jobs and many lanes are waiting. A lane
 /// has the jobs of one origin and one batch. Uploads that are blocked by
 /// another upload, and jobs that run alone, are in none of the indexes.
@@ -18,11 +19,17 @@ struct CandidateSelection {
     var id: Int64
     var origin: Int64
     var priority: Int64
+    /// `nil`: not read yet.
+    var share: BatchID?
 
     init(_ row: inout RowReader) throws {
       id = try row.int64("id")
       origin = try row.int64("origin_id")
       priority = try row.int64("priority")
+    }
+
+    init(_ found: ShareSelection.Found) {
+      (id, origin, priority, share) = (found.id.rawValue, found.origin, found.priority, found.share)
     }
 
     func isBefore(_ other: Found) -> Bool { (other.priority, id) < (priority, other.id) }
@@ -34,33 +41,77 @@ struct CandidateSelection {
   private let excluded: String
   private let isExcluding: Bool
   private let excludedLanes: Set<String>
+  private let excludedOrigins: Set<Int64>
+  private let cursor: String?
 
   private struct Lane {
     let origin: Int64
     let batch: String
   }
 
-  init(_ db: Database, excluding origins: Set<String>, batches: Set<BatchID> = [], limit: Int) throws {
+  /// - Parameter cursor: where the last search stopped among the shares of the highest priority.
+  init(
+    _ db: Database, excluding origins: Set<String>, batches: Set<BatchID> = [], cursor: String? = nil, limit: Int
+  ) throws {
     self.db = db
     self.limit = limit
     let ids = try origins.compactMap(db.originID)
     excluded = "[\(ids.map(String.init).joined(separator: ","))]"
     isExcluding = !ids.isEmpty
+    excludedOrigins = Set(ids)
+    self.cursor = cursor
     excludedLanes = Set(batches.map(\.lane))
   }
 
-  func candidates(now: Date) throws -> [Candidate] {
-    guard limit > 0 else { return [] }
-    let found = try (queued() + due(now: now)).sorted { $0.isBefore($1) }.prefix(limit)
+  func candidates(now: Date) throws -> [Candidate] { try page(now: now).candidates }
+
+  /// - Returns: the candidates, highest priority first, then by id; and where the next search begins.
+  func page(now: Date) throws -> CandidatePage {
+    guard limit > 0 else { return CandidatePage() }
+    let shares = try ShareSelection(
+      db: db, limit: limit, excludedOrigins: excludedOrigins, excludedShares: excludedLanes, cursor: cursor
+    ).result()
+    var found = shares.found.map(Found.init)
+    if shares.isCut {
+      let known = Set(found.map(\.id))
+      found += try best().filter { !known.contains($0.id) }
+    }
+    found += try due(now: now)
+    for index in found.indices where found[index].share == nil {
+      found[index].share = try db.share(of: found[index].id)
+    }
     var names: [Int64: String] = [:]
-    return try found.map { found in
+    let candidates = try Self.first(limit, of: found).map { found in
       let name = try names[found.origin] ?? db.originName(found.origin)
       names[found.origin] = name
-      return Candidate(id: JobID(found.id), origin: name, priority: Int(found.priority))
+      let batch = found.share.flatMap { $0.name.isEmpty ? nil : $0 }
+      return Candidate(
+        id: JobID(found.id), origin: name, priority: Int(found.priority), batch: batch, owner: found.share?.owner ?? 0)
     }
+    return CandidatePage(candidates: candidates, cursor: shares.cursor)
   }
 
-  private func queued() throws -> [Found] {
+  /// As many as the limit, of which each share of a priority has as many as the others.
+  private static func first(_ limit: Int, of found: [Found]) -> [Found] {
+    let sorted = found.sorted { $0.isBefore($1) }
+    guard sorted.count > limit else { return sorted }
+    var counts: [BatchID?: Int] = [:]
+    var ranked: [(found: Found, rank: Int)] = []
+    var priority: Int64?
+    for found in sorted {
+      if found.priority != priority { counts = [:] }
+      priority = found.priority
+      let rank = counts[found.share, default: 0]
+      counts[found.share] = rank + 1
+      ranked.append((found, rank))
+    }
+    // A stable order: by priority, rank and id.
+    ranked.sort { ($1.found.priority, $0.rank, $0.found.id) < ($0.found.priority, $1.rank, $1.found.id) }
+    return ranked.prefix(limit).map(\.found).sorted { $0.isBefore($1) }
+  }
+
+  /// The best of all jobs, whatever their shares.
+  private func best() throws -> [Found] {
     if excludedLanes.isEmpty {
       guard isExcluding else { return try fetch(Self.headOfQueue) { $0("limit", limit) } }
       let head = try fetchExcluding(window: Self.window)

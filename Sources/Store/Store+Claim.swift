@@ -9,21 +9,25 @@ extension Store {
   /// their own wait are planned anew from `now`.
   ///
   /// Fast in a queue of any length, even if a few excluded origins or batches have most of the jobs.
-  /// - Parameter namingBatches: whether candidates have their batches.
-  public func candidates(
-    now: Date, excludingOrigins: Set<String>, excludingBatches: Set<BatchID> = [], namingBatches: Bool = false,
+  /// - Parameter cursor: where the last search stopped (`CandidatePage.cursor`).
+  public func candidatePage(
+    now: Date, excludingOrigins: Set<String>, excludingBatches: Set<BatchID> = [], from cursor: String? = nil,
     limit: Int
-  ) async throws(StoreError) -> [Candidate] {
+  ) async throws(StoreError) -> CandidatePage {
     try await replanRetries(now: now)
     return try await read { db in
-      let selection = try CandidateSelection(
-        db, excluding: excludingOrigins, batches: excludingBatches, limit: limit)
-      var candidates = try selection.candidates(now: now)
-      if namingBatches {
-        for index in candidates.indices { candidates[index].batch = try db.batch(of: candidates[index].id) }
-      }
-      return candidates
+      try CandidateSelection(
+        db, excluding: excludingOrigins, batches: excludingBatches, cursor: cursor, limit: limit
+      ).page(now: now)
     }
+  }
+
+  public func candidates(
+    now: Date, excludingOrigins: Set<String>, excludingBatches: Set<BatchID> = [], limit: Int
+  ) async throws(StoreError) -> [Candidate] {
+    try await candidatePage(
+      now: now, excludingOrigins: excludingOrigins, excludingBatches: excludingBatches, limit: limit
+    ).candidates
   }
 
   /// Makes jobs running: attempt and fence grow. Jobs that are no longer queued or retrying, or are gone, are left out. The
@@ -64,13 +68,13 @@ extension Store {
 }
 
 extension Database {
-  fileprivate func batch(of id: JobID) throws -> BatchID? {
+  /// The share of a job (`ShareSelection`).
+  func share(of id: Int64) throws -> BatchID? {
     try row("SELECT owner, batch FROM job WHERE id = :id") { bind in
       bind("id", id)
     } read: { row in
-      let owner = try row.uid("owner")
-      return try row.optionalText("batch").map { BatchID(owner: owner, name: $0) }
-    } ?? nil
+      BatchID(owner: try row.uid("owner"), name: try row.optionalText("batch") ?? "")
+    }
   }
 }
 

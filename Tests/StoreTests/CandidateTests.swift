@@ -32,7 +32,8 @@ import TransferAPI
     #expect(try await candidates(60, limit: 0) == [])
     #expect(try await fixture.store.waitingTimes(now: Fixture.at(2)).nextRetry == Fixture.at(60))
     let first = try await fixture.store.candidates(now: Fixture.at(60), excludingOrigins: [], limit: 1)
-    #expect(first == [Candidate(id: ids[3], origin: "https://a:443", priority: 5)])
+    #expect(
+      first == [Candidate(id: ids[3], origin: "https://a:443", priority: 5, owner: Fixture.owner)])
   }
 
   @Test("without retrying jobs there is no next retry")
@@ -103,7 +104,7 @@ import TransferAPI
     #expect(found.map(\.id) == expected)
   }
 
-  @Test("a search without full batches and full origins finds the best of the other jobs", arguments: [0, 1, 2, 3])
+  @Test("a search without full batches and full origins finds as many of each other batch", arguments: [0, 1, 2, 3])
   func excludedBatches(_ seed: Int) async throws {
     let fixture = try Fixture()
     let specs = (0..<600).map { n -> JobSpec in
@@ -116,11 +117,14 @@ import TransferAPI
     let added = try zip(specs, answers).map { (spec: $0, id: try $1.get().id) }
     let batches: Set = [specs[1].batchID!, specs[2].batchID!]
     for origins: Set<String> in [[], ["https://o1:443"], ["https://o1:443", "https://o2:443"]] {
-      let expected =
-        added.filter { !origins.contains($0.spec.origin) && !($0.spec.batchID.map(batches.contains) ?? false) }
-        .sorted { ($1.spec.priority, $0.id) < ($0.spec.priority, $1.id) }.prefix(50).map(\.id)
+      // The highest priority has enough jobs. No batch, and three batches that are not full: 12 of each.
+      let allowed = added.filter {
+        !origins.contains($0.spec.origin) && !($0.spec.batchID.map(batches.contains) ?? false) && $0.spec.priority == 3
+      }
+      let shares = Dictionary(grouping: allowed) { $0.spec.batch }.values
+      let expected = shares.flatMap { $0.map(\.id).sorted().prefix(50 / shares.count) }.sorted()
       let found = try await fixture.store.candidates(
-        now: Fixture.epoch, excludingOrigins: origins, excludingBatches: batches, namingBatches: true, limit: 50)
+        now: Fixture.epoch, excludingOrigins: origins, excludingBatches: batches, limit: 50)
       #expect(found.map(\.id) == expected)
       let names = Dictionary(uniqueKeysWithValues: added.map { ($0.id, $0.spec.batchID) })
       for candidate in found { #expect(candidate.batch == names[candidate.id]!) }
@@ -179,7 +183,9 @@ import TransferAPI
       ("origins", CandidateSelection.waitingOrigins),
       ("head of a lane", CandidateSelection.headOfLane), ("first lane", CandidateSelection.firstLane),
       ("next lane", CandidateSelection.nextLane), ("queue without some lanes", CandidateSelection.queueExcludingLanes),
-      ("due retries", CandidateSelection.dueRetries),
+      ("due retries", CandidateSelection.dueRetries), ("first priority", ShareSelection.firstPriority),
+      ("next priority", ShareSelection.nextPriority), ("next share", ShareSelection.nextShare),
+      ("head of a share", ShareSelection.headOfShare),
       ("next retry", Store.nextRetry),
       ("jobs that run alone", Store.markedCandidates),
       ("times of jobs that run alone", Store.markedTimes),

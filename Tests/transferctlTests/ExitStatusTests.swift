@@ -30,6 +30,10 @@ import TransferAPI
     "unknown options and unsuitable values are usage errors",
     arguments: [
       ["add"], ["add", "http://a", "--segments", "33"],
+      ["add", "http://a", "--window", "22:00"], ["add", "http://a", "--window", "24:00-06:00"],
+      ["add", "http://a", "--after", "x"], ["add", "http://a", "--after", "batch:"],
+      ["add", "http://a", "--batch", "b", "--after", "batch:b"], ["upload", "/a", "--to", "http://a/", "--after", "0"],
+      ["plan", "1"], ["plan", "--batch", "b", "--all"], ["plan", "--format", "table"],
       ["add", "http://a", "http://b", "-o", "x"], ["add", "-i", "f", "-o", "x"],
       ["add", "http://a", "-o", "../x"], ["add", "http://a", "-o", "x", "-J"],
       ["add", "http://a", "--timeout", "3"], ["add", "http://a", "http://b", "--key", "k"],

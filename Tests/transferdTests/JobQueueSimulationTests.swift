@@ -57,6 +57,8 @@ private struct Simulation {
   private var transferred: Set<JobID> = []
   private var stopped: Set<JobID> = []
   private var isolated: JobQueue.IsolatedAttempt?
+  /// When jobs gave up their slots.
+  private var stoppedAt: [JobID: Date] = [:]
   /// Jobs that a search found and that were not claimed since.
   private var known: Set<JobID> = []
 
@@ -225,7 +227,6 @@ private struct Simulation {
       let found = candidates(alone: false, excluding: search.excludedOrigins).filter { candidate in
         candidate.batch.map { !search.excludedBatches.contains($0) } ?? true
       }
-      try check(search.namesBatches || search.excludedBatches.isEmpty, "a search does not know the batches")
       known.formUnion(found.map(\.id))
       try send(.found(found, search, wakeTime: wakeTime(search)))
     case .searchToRunAlone(let excluded):
@@ -288,7 +289,8 @@ private struct Simulation {
       jobs[id] = job
       turn.claimed.append(
         .init(
-          job: id, origin: job.origin, batch: job.batch, fence: job.fence,
+          job: id, origin: job.origin, batch: job.batch, fence: job.fence, priority: job.priority,
+          isResumable: Bool.random(using: &random),
           isolationLimit: job.runsAlone ? .seconds(600) : nil))
     }
     return turn
@@ -325,12 +327,25 @@ private struct Simulation {
           try check(started.insert(id).inserted, "\(id) starts twice")
           transferred.remove(id)
         }
-      case .cancel(let ids): try check(started.isSuperset(of: ids), "an attempt that ended is cancelled")
+      case .cancel(let ids):
+        try check(started.isSuperset(of: ids), "an attempt that ended is cancelled")
+        for id in ids where queue.attempts[id]?.stop == .preemption { try checkPreemption(of: id) }
       case .wakeAt(let time): setAlarm(time)
       case .limitIsolation(let attempt, _): isolated = attempt
       }
     }
     try checkReasons()
+  }
+
+  /// A slot is taken from a resumable transfer, by a waiting job of higher priority, at most once a minute, while all slots are
+  /// in use.
+  private mutating func checkPreemption(of id: JobID) throws {
+    guard let attempt = queue.attempts[id] else { throw broken("\(id) has no attempt") }
+    try check(
+      attempt.isResumable && queue.load.total >= queue.limits.admission.maxActive, "\(id) is stopped for nothing")
+    try check(jobs.values.contains { isWaiting($0) && $0.priority > attempt.priority }, "\(id) is stopped for no one")
+    try check(stoppedAt[id].map { now.timeIntervalSince($0) >= 60 } ?? true, "\(id) is stopped twice in a minute")
+    stoppedAt[id] = now
   }
 
   private func waiting(_ id: JobID, in queue: JobQueue) -> Waiting? {

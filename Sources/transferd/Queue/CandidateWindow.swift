@@ -10,10 +10,23 @@ struct CandidateWindow {
 
   init(_ candidates: [Candidate] = []) { add(candidates) }
 
-  /// Inserts candidates, ordered by priority, then by id.
-  mutating func add(_ more: [Candidate]) {
+  /// Inserts candidates, ordered by priority. Those of one priority take turns: first the batch with the fewest transfers. The jobs
+  /// of a batch are ordered by id.
+  /// - Parameter running: the number of running transfers of each share.
+  mutating func add(_ more: [Candidate], running: [BatchID: Int] = [:]) {
     for candidate in more { counts[candidate.origin, default: 0] += 1 }
     candidates = (candidates + more).sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
+    guard let first = candidates.first, candidates.contains(where: { $0.share != first.share }) else { return }
+    // How many transfers of its share there are when it is its turn.
+    var turns = running
+    let ranked = candidates.map { candidate in
+      let rank = turns[candidate.share, default: 0]
+      turns[candidate.share] = rank + 1  // checked: counts jobs
+      return (candidate: candidate, rank: rank)
+    }
+    candidates = ranked.sorted {
+      ($1.candidate.priority, $0.rank, $0.candidate.id) < ($0.candidate.priority, $1.rank, $1.candidate.id)
+    }.map(\.candidate)
   }
 
   func ids(of origin: String) -> [JobID] {

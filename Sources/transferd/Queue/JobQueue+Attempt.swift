@@ -16,6 +16,7 @@ extension JobQueue {
 
     let origin: String
     var batch: BatchID?
+    var owner: UInt32 = 0
     let fence: Int64
     var priority = 0
     /// Its file is not small (`FinishedTransfer.smallFile`), as far as is known.
@@ -25,6 +26,15 @@ extension JobQueue {
     var isResumable = false
     /// Why it was stopped; `nil` if it was not.
     var stop: StopReason?
+  }
+
+  /// The number of running transfers of each batch, and of each owner's jobs without a batch.
+  var sharesInUse: [BatchID: Int] {
+    var shares: [BatchID: Int] = [:]
+    for attempt in attempts.values where attempt.phase == .transferring {
+      shares[attempt.batch ?? BatchID(owner: attempt.owner, name: ""), default: 0] += 1  // checked: counts transfers
+    }
+    return shares
   }
 
   /// An attempt that runs with no other attempt beside it.

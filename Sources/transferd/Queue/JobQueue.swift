@@ -49,6 +49,8 @@ struct JobQueue: Sendable {
   private(set) var closedWindows: ClosedWindows = [:]
   var preemption = Preemption()
   private(set) var window = CandidateWindow()
+  /// Where the next search begins among the batches of one priority.
+  private var cursor: String?
   /// The store may have candidates that are not in the window.
   private(set) var isWindowStale = true
   /// What the last search excluded, if it found no candidates.
@@ -102,15 +104,14 @@ struct JobQueue: Sendable {
     case .isolationNeeded:
       mayNeedIsolation = true
     case .limitsChanged(let limits):
-      // Only a search knows the batches of the candidates.
-      if limits.admission.batches != self.limits.admission.batches { isWindowStale = true }
       self.limits = limits
       lastEmptyExclusions = nil
-    case .found(let candidates, let search, let wakeTime):
+    case .found(let candidates, let search, let wakeTime, let cursor):
       operation = nil
+      self.cursor = cursor
       lastEmptyExclusions =
         candidates.isEmpty ? Exclusions(origins: search.excludedOrigins, batches: search.excludedBatches) : nil
-      window.add(candidates)
+      window.add(candidates, running: sharesInUse)
       if let wakeTime { actions.append(.wakeAt(wakeTime)) }
     case .foundToRunAlone(let candidates, let mayNeedIsolation):
       operation = nil
@@ -172,7 +173,8 @@ struct JobQueue: Sendable {
     var started: [JobID] = []
     for claim in turn.claimed where attempts[claim.job] == nil {
       attempts[claim.job] = Attempt(
-        origin: claim.origin, batch: claim.batch, fence: claim.fence, priority: claim.priority, isLarge: claim.isLarge)
+        origin: claim.origin, batch: claim.batch, owner: claim.owner, fence: claim.fence, priority: claim.priority,
+        isLarge: claim.isLarge)
       attempts[claim.job]?.isResumable = claim.isResumable
       load.add(claim.origin, claim.batch)
       pacing.recordStart(of: claim.origin, limits.admission.origins, now: now)
@@ -310,7 +312,7 @@ struct JobQueue: Sendable {
     isWindowStale = false
     return .init(
       excludedOrigins: excluded.origins, excludedBatches: excluded.batches,
-      namesBatches: !admission.batches.isEmpty, reopenTimes: reopenTimes, limit: Self.windowSize)
+      reopenTimes: reopenTimes, cursor: cursor, limit: Self.windowSize)
   }
 
   /// The daemon is full: jobs of higher priority may take slots.

@@ -25,10 +25,10 @@ enum JobQueueAction: Equatable, Sendable {
     var excludedOrigins: Set<String>
     /// Batches that can start no job now.
     var excludedBatches: Set<BatchID> = []
-    /// Whether the candidates must have their batches, because some batch has a limit.
-    var namesBatches = false
     /// The closed origins among them, each with the time at which it opens.
     var reopenTimes: [String: Date]
+    /// Where the search begins among the batches of one priority.
+    var cursor: String?
     var limit: Int
   }
 }

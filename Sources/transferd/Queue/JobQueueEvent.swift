@@ -10,8 +10,10 @@ enum JobQueueEvent: Sendable {
   case isolationNeeded
   case limitsChanged(JobQueue.Limits)
   /// A search has ended.
-  /// - Parameter wakeTime: when a waiting job can start without any other event; `nil` if none can.
-  case found([Candidate], JobQueueAction.Search, wakeTime: Date?)
+  /// - Parameters:
+  ///   - wakeTime: when a waiting job can start without any other event; `nil` if none can.
+  ///   - cursor: where the next search begins.
+  case found([Candidate], JobQueueAction.Search, wakeTime: Date?, cursor: String? = nil)
   /// A search for jobs that must run in isolation has ended.
   /// - Parameter mayNeedIsolation: whether there are more such jobs, perhaps later.
   case foundToRunAlone([Candidate], mayNeedIsolation: Bool)
@@ -56,6 +58,7 @@ enum JobQueueEvent: Sendable {
     let job: JobID
     let origin: String
     var batch: BatchID?
+    var owner: UInt32 = 0
     let fence: Int64
     var priority = 0
     /// Whether its file is known to be larger than `FinishedTransfer.smallFile`.

@@ -184,7 +184,7 @@ struct PlanSimulation {
 
   private func candidate(_ job: PlannedJob) -> Candidate {
     Candidate(
-      id: job.job.id, origin: job.facts.origin, priority: job.job.priority, batch: job.facts.batch)
+      id: job.job.id, origin: job.facts.origin, priority: job.job.priority, batch: job.facts.batch, owner: job.owner)
   }
 
   private func isReady(_ job: PlannedJob) -> Bool {
@@ -213,7 +213,7 @@ struct PlanSimulation {
       let job = entry.job
       turn.claimed.append(
         .init(
-          job: id, origin: job.facts.origin, batch: job.facts.batch, fence: 1,
+          job: id, origin: job.facts.origin, batch: job.facts.batch, owner: job.owner, fence: 1,
           isLarge: (job.job.bytesTotal ?? 0) > FinishedTransfer.smallFile,
           isolationLimit: job.facts.runsAlone ? .seconds(600) : nil))
     }

@@ -36,7 +36,8 @@ extension Scheduler {
   private func claim(_ record: JobRecord) -> JobQueueEvent.Claim {
     active[record.job.id] = Active(record: record)
     return .init(
-      job: record.job.id, origin: record.spec.origin, batch: record.spec.batchID, fence: record.fence,
+      job: record.job.id, origin: record.spec.origin, batch: record.spec.batchID, owner: record.spec.owner,
+      fence: record.fence,
       priority: record.spec.priority,
       isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile, isResumable: record.isResumable,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)

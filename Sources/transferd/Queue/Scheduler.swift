@@ -103,13 +103,14 @@ actor Scheduler {
   private func found(_ search: JobQueueAction.Search) async -> JobQueueEvent {
     do {
       let now = Date()
-      let candidates = try await store.candidates(
+      let page = try await store.candidatePage(
         now: now, excludingOrigins: search.excludedOrigins, excludingBatches: search.excludedBatches,
-        namingBatches: search.namesBatches, limit: search.limit)
+        from: search.cursor, limit: search.limit)
       let times = try await store.waitingTimes(
         now: now, excludingOrigins: search.excludedOrigins, closedOrigins: Set(search.reopenTimes.keys))
       return .found(
-        candidates, search, wakeTime: WakeTime.time(times, reopenTimes: search.reopenTimes, now: now))
+        page.candidates, search, wakeTime: WakeTime.time(times, reopenTimes: search.reopenTimes, now: now),
+        cursor: page.cursor)
     } catch {
       logger.error("cannot start jobs", metadata: ["error": "\(error)"])
       return .searchFailed
