@@ -6,7 +6,7 @@ public struct BatchLimits: Equatable, Sendable {
   public var maxActive: Int?
   /// Bytes per second of all its transfers together; `nil`: no limit.
   public var limitRate: Int64?
-  /// For its waiting jobs, and for jobs that are added without a priority of their own; `nil`: each job has its own.
+  /// For its unfinished jobs, and for jobs that are added without a priority of their own; `nil`: each job has its own.
   public var priority: Int?
 
   public init(maxActive: Int? = nil, limitRate: Int64? = nil, priority: Int? = nil) {

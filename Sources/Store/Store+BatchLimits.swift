@@ -51,7 +51,8 @@ extension Store {
     return found
   }
 
-  /// Gives the priority to some waiting jobs of a batch that have another one.
+  /// Gives the priority to some unfinished jobs of a batch that have another one. Running ones get it too: otherwise the waiting ones
+  /// would take their slots.
   /// - Returns: whether there may be more of them.
   public func setPriority(
     _ priority: Int, of batch: BatchID, limit: Int = 2000, at now: Date
@@ -59,7 +60,8 @@ extension Store {
     try await queue.run(weight: limit) { transaction in
       let sql = """
         SELECT id, state FROM job INDEXED BY job_batch_state
-        WHERE batch = :batch AND owner = :owner AND (state = 'queued' OR state = 'retrying' OR state = 'paused')
+        WHERE batch = :batch AND owner = :owner 
+          AND (state = 'queued' OR state = 'retrying' OR state = 'paused' OR state = 'running')
           AND priority <> :priority LIMIT :limit
         """
       let jobs = try transaction.db.rows(sql) { bind in

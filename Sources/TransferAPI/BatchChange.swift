@@ -6,7 +6,7 @@ public struct BatchChange: Codable, Equatable, Sendable {
   public var maxActive: Int??
   /// Bytes a second of all its transfers together.
   public var limitRate: Int64??
-  /// For its waiting jobs, and for jobs that are added to it without a priority of their own.
+  /// For its unfinished jobs, and for jobs that are added to it without a priority of their own.
   public var priority: Int??
 
   /// Changes nothing.

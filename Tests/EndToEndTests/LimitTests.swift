@@ -138,7 +138,7 @@ import Testing
     return try #require(try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
   }
 
-  @Test("batch set --limit-rate applies to running transfers; --priority to waiting jobs and to later ones")
+  @Test("batch set --limit-rate applies to running transfers; --priority to unfinished jobs and to later ones")
   func batchRate() async throws {
     let daemon = try await Daemon("--max-active", "1")
     let server = try LoopbackServer(files: [
@@ -156,7 +156,7 @@ import Testing
     _ = try await daemon.add(server.url("/d"), "--batch", "b", "--priority", "-1")
     let shown = try await batch(daemon)
     #expect(shown["limitRate"] as? Int == 50 << 10 && shown["priority"] as? Int == 3 && shown["maxActive"] is NSNull)
-    #expect(try await daemon.jobs().map(\.priority) == [0, 0, 3, 3, -1])
+    #expect(try await daemon.jobs().map(\.priority) == [3, 0, 3, 3, -1])
     #expect(try await daemon.ctl("batch", "set", "b", "--limit-rate", "off").status == 0)
     #expect(try await daemon.ctl("set", id, "--limit-rate", "0").status == 0)
     #expect(try await daemon.ctl("wait", "--all").status == 0)

@@ -11,7 +11,10 @@ import Testing
   @Test("plan shows the order and the expected times of what waits, and what cannot be said")
   func plan() async throws {
     let (reached, proceed) = (Gate(), Gate())
-    let hanging = try LoopbackServer(.file(size: 3_000_000).holding(after: 2_000_000, reached: reached, until: proceed))
+    // Without ranges, so that it keeps its slot.
+    let hanging = try LoopbackServer(
+      FileBehaviour.file(size: 3_000_000).serving { file, _ in file.honoursRange = false }
+        .holding(after: 2_000_000, reached: reached, until: proceed))
     let daemon = try await Daemon("--max-active", "1")
     #expect(try await plan(daemon)["more"] as? Int == 0)
     let empty = try await daemon.ctl("plan")

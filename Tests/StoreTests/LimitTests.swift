@@ -62,6 +62,6 @@ import TransferAPI
     let added = try await fixture.store.submit(later, at: Fixture.epoch).map { try $0.get().id }
     var found: [Int] = []
     for id in ids + added { found.append(try await fixture.store.job(id, in: .everything)?.job.priority ?? 99) }
-    #expect(found == [4, 0, 4, 4, 4, 0, 4, -2])
+    #expect(found == [4, 4, 4, 4, 4, 0, 4, -2])
   }
 }

@@ -176,6 +176,8 @@ private struct Simulation {
     // The queue is told that jobs have changed in the next event.
     setAlarm(now)
     try send(.windowsChanged(closed))
+    // The next search does not find them. After that, the queue knows them only when it has found them again.
+    known = known.filter { !isHeld(jobs[$0]!) }
     try passTime(0)
   }
 
@@ -280,7 +282,10 @@ private struct Simulation {
     for id in claiming {
       var job = jobs[id]!
       // The store does not claim a job whose window has closed since the search.
-      if job.window.map({ queue.closedWindows[$0] != nil }) ?? false { continue }
+      if job.window.map({ queue.closedWindows[$0] != nil }) ?? false {
+        known.remove(id)
+        continue
+      }
       try check(isWaiting(job), "\(id) is claimed and does not wait")
       try checkOrder(id, job)
       known.remove(id)

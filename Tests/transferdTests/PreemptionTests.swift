@@ -73,6 +73,14 @@ import TransferAPI
     #expect(find([5], after: actions, in: &free) == [.turn(ending: [], claiming: [100])])
   }
 
+  @Test("a new priority of a running job counts")
+  func changed() {
+    var queue = queue([0, 0])
+    _ = queue.handle(.priorityChanged([1, 2], 3), now: Self.now)
+    #expect(add([3], to: &queue) == [])
+    #expect(queue.handle(.priorityChanged([1], -1), now: Self.now) == [.cancel([1])])
+  }
+
   @Test("a transfer that is not known to be resumable keeps its slot until it is")
   func unknown() {
     var queue = queue([0, 0], resumable: false)

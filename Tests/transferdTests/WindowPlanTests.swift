@@ -53,7 +53,8 @@ import TransferAPI
     let open = try plan(["22:00-06:00"], "2026-06-10T21:00:00Z")
     let back = try plan(["22:00-06:00"], "2026-06-10T10:00:00Z")
     let ahead = try plan(["22:00-06:00"], "2026-06-20T21:00:00Z")
-    #expect(open.closed.isEmpty && ahead.closed.isEmpty && ahead.next == (try Self.time("2026-06-21T04:00:00Z")))
-    #expect(back.closed.values.first == (try Self.time("2026-06-10T20:00:00Z")))
+    let (closing, opening) = (try Self.time("2026-06-21T04:00:00Z"), try Self.time("2026-06-10T20:00:00Z"))
+    #expect(open.closed.isEmpty && ahead.closed.isEmpty && ahead.next == closing)
+    #expect(back.closed.values.first == opening)
   }
 }

@@ -23,7 +23,7 @@ struct SetBatch: AsyncParsableCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "For its waiting jobs, and for jobs that are added later without a priority.", valueName: "n"))
+      "For its unfinished jobs, and for jobs that are added later without a priority.", valueName: "n"))
   var priority: Int?
 
   func validate() throws { _ = try change() }

@@ -140,6 +140,8 @@ struct JobQueue: Sendable {
       foundLarge(id, fence)
     case .foundResumable(let id, let fence):
       if attempts[id]?.fence == fence { attempts[id]?.isResumable = true }
+    case .priorityChanged(let ids, let priority):
+      for id in ids { attempts[id]?.priority = priority }
     case .windowsChanged(let closed):
       closedWindows = closed
     case .ended(let ids, let uploads):

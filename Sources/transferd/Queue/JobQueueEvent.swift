@@ -26,6 +26,8 @@ enum JobQueueEvent: Sendable {
   case foundLarge(JobID, fence: Int64)
   /// A running attempt can be stopped and continued later without loss.
   case foundResumable(JobID, fence: Int64)
+  /// These jobs have another priority now.
+  case priorityChanged([JobID], Int)
   /// The windows of unfinished jobs that are closed now.
   case windowsChanged(ClosedWindows)
   /// These attempts have ended and their ends can be stored.

@@ -11,7 +11,7 @@ extension Scheduler {
     setLimits(limits)
   }
 
-  /// Changes the limits of a batch, and the priority of its waiting jobs. Durable when this returns; applies to running
+  /// Changes the limits of a batch, and the priority of its unfinished jobs. Durable when this returns; applies to running
   /// transfers.
   /// - Parameter change: checked by the handler.
   /// - Throws: `StoreError.noSuchBatch`.
@@ -27,6 +27,7 @@ extension Scheduler {
     if case .some(.some(let priority)) = change.priority {
       // Some thousands at a time, so that other changes do not wait for long.
       while try await store.setPriority(priority, of: batch, at: Date()) {}
+      send(.priorityChanged(queue.attempts.filter { $0.value.batch == batch }.map(\.key), priority))
     }
     wake()
   }

@@ -206,6 +206,7 @@ extension Scheduler {
       let record = try await store.update(
         id, priority: change.priority, limitRate: change.limitRate.map { $0 == 0 ? nil : $0 }, address: address,
         in: scope, at: Date())
+      if let priority = change.priority { send(.priorityChanged([id], priority)) }
       if change.limitRate != nil, active[id] != nil {
         active[id]?.isLimited = true
         runner.bandwidth.setLimit(record.spec.options.limitRate, of: id, record.job.kind)
