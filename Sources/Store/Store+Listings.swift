@@ -47,7 +47,8 @@ extension Store {
           bind("path", directory)
         }
       }
-      var insertion = Insertion(now: now, scope: .owner(step.files.first?.owner ?? 0))
+      // A job whose window is closed is not claimed; the next look at the windows takes it out of the queue.
+      var insertion = Insertion(now: now, scope: .owner(step.files.first?.owner ?? 0), closedWindows: [:])
       var (added, taken): ([Submission], Int) = ([], 0)
       for row in rows {
         do {

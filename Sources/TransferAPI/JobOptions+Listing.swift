@@ -60,6 +60,8 @@ extension JobOptions {
     // Directories below the listing's own are made as they are needed.
     options.download.createDirectories = true
     options.download.nameFromResponse = false
+    // The listing began when they had completed; they may be removed by now.
+    options.schedule.after = []
     return options
   }
 }

@@ -36,8 +36,8 @@ import Testing
     let expected: [String: OptionForm] = [
       "headers": .fields, "secretHeaders": .fields, "limitRate": .text, "maxAttempts": .number, "connectTimeout": .text,
       "after": .texts, "window": .text, "notBefore": .time, "insecure": .flag, "ipVersion": .number, "resolve": .texts,
-      "retryStatus": .numbers, "checksum": .text, "mirrors": .texts, "size": .number, "credentials": .text, "maxSize": .text,
-      "replace": .flag,
+      "retryStatus": .numbers, "checksum": .text, "mirrors": .texts, "size": .number, "credentials": .text,
+      "maxSize": .text, "replace": .flag,
     ]
     for (name, form) in expected { #expect(JobOptions.forms[name] == form, "\(name)") }
   }
@@ -76,7 +76,12 @@ import Testing
   func names() {
     #expect(
       JobOptions.names.sorted() == [
-        "after", "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories", "credentials", "deadline", "endpoint", "exclude", "form", "headers", "httpVersion", "ifAbsent", "ifChanged", "ifExists", "include", "insecure", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize", "method", "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile", "protocol", "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace", "resolve", "retryFor", "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom", "userAgent", "verify", "window",
+        "after", "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
+        "credentials", "deadline", "endpoint", "exclude", "form", "headers", "httpVersion", "ifAbsent", "ifChanged",
+        "ifExists", "include", "insecure", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize", "method",
+        "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile", "protocol",
+        "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace", "resolve", "retryFor",
+        "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom", "userAgent", "verify", "window",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 8)
   }

@@ -138,7 +138,8 @@ struct ListingAttempt: Sendable {
     counter.add(files: -stored.taken, refused: stored.taken)
     if !stored.added.isEmpty {
       let schedule = spec.options.schedule
-      await added(stored.added, schedule.notBefore != nil || schedule.deadline != nil)
+      await added(
+        stored.added, schedule.notBefore != nil || schedule.deadline != nil || schedule.window != nil)
     }
   }
 

@@ -5,7 +5,7 @@ extension Scheduler {
   /// - Parameters:
   ///   - haveTimes: whether one of them has a start time, a deadline or a window.
   ///   - haveDependencies: whether one of them waits for other jobs.
-  func didAdd(_ submissions: [Submission], haveTimes: Bool, haveDependencies: Bool) {
+  func didAdd(_ submissions: [Submission], haveTimes: Bool, haveDependencies: Bool = false) {
     if haveTimes { checkTimes() }
     if haveDependencies { followDependencies() }
     for submission in submissions {

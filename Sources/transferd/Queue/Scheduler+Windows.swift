@@ -43,10 +43,11 @@ extension Scheduler {
 extension JobRecord {
   /// Whether its transfer is known to continue where it is stopped, from an earlier attempt.
   var isResumable: Bool {
-    guard let resumeData else { return false }
-    return switch job.kind {
-    case .download: ResumeData(resumeData)?.servesRanges == true
-    case .upload: UploadLedger(resumeData)?.isResumable == true
+    switch job.kind {
+    case .download: resumeData.flatMap { ResumeData($0) }?.servesRanges == true
+    case .upload: resumeData.flatMap { UploadLedger($0) }?.isResumable == true
+    // It goes on at its page.
+    case .listing: true
     }
   }
 }
