@@ -52,6 +52,18 @@ import TransferEngine
   private func isDone(_ step: FileActionPerformer.Step) -> Bool { if case .done = step { true } else { false } }
   private func isFailed(_ step: FileActionPerformer.Step) -> Bool { if case .failed = step { true } else { false } }
 
+  @Test("a move into the file's own directory keeps the file")
+  func moveInPlace() throws {
+    let fixture = try Fixture()
+    try FileManager.default.createSymbolicLink(
+      atPath: fixture.directory.path("link"), withDestinationPath: fixture.directory.path("out"))
+    for target in ["out", "link"] {
+      let action = try fixture.action(.move(to: fixture.directory.path(target)))
+      for _ in 1...2 { #expect(isDone(FileActionPerformer(action: action).perform())) }
+      #expect(fixture.outNames == ["a.csv"])
+    }
+  }
+
   @Test("the uploaded version is deleted, and repeating the action succeeds")
   func delete() throws {
     let fixture = try Fixture()

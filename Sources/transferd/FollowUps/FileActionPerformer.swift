@@ -104,6 +104,8 @@ struct FileActionPerformer {
   // MARK: Move
 
   private func move(from parent: Directory?, to directory: Directory) -> Step {
+    // Two names of one directory would be taken for two links to the file, of which one is deleted.
+    if let parent, parent == directory { return .done("kept \(path): it is in \(directory.path) already", touched: []) }
     let candidates = Self.names(for: path, job: action.job)
     switch parent.map({ match(of: name, in: $0) }) ?? .missing {
     case .changed: return .failed(Self.changed(path))
