@@ -164,19 +164,14 @@ extension Transaction {
 
   /// Jobs that wait for the target, after those that have been looked at.
   private func dependents(_ check: DependencyCheck, limit: Int) throws -> [JobID] {
-    let (id, batch) = check.target.columns
-    let target = id == nil ? "on_batch = :on_batch AND on_owner = :on_owner" : "on_job = :on_job"
-    let index = id == nil ? "dependency_on_batch" : "dependency_on_job"
+    let isBatch = check.target.columns.job == nil
+    let target = isBatch ? "on_batch = :on_batch AND on_owner = :on_owner" : "on_job = :on_job"
+    let index = isBatch ? "dependency_on_batch" : "dependency_on_job"
     let sql = """
       SELECT job FROM dependency INDEXED BY \(index) WHERE \(target) AND is_open = 1 AND job > :after ORDER BY job LIMIT :limit
       """
     return try db.rows(sql) { bind in
-      if let id {
-        bind("on_job", id)
-      } else {
-        bind("on_batch", batch?.name)
-        bind("on_owner", batch.map { Int64($0.owner) })
-      }
+      bind.only(check.target)
       bind("after", check.afterJob)
       bind("limit", limit)
     } read: {
@@ -185,7 +180,6 @@ extension Transaction {
   }
 
   private func complete(_ target: StoredDependency.Target, of job: JobID) throws {
-    let (id, batch) = target.columns
     try run(
       """
       UPDATE dependency SET is_open = 0
@@ -193,9 +187,7 @@ extension Transaction {
       """
     ) { bind in
       bind("job", job)
-      bind("on_job", id)
-      bind("on_batch", batch?.name)
-      bind("on_owner", batch.map { Int64($0.owner) })
+      bind.columns(of: target)
     }
     try run("UPDATE job SET open_dependencies = open_dependencies - 1 WHERE id = :job") { $0("job", job) }
   }

@@ -59,7 +59,6 @@ extension Transaction {
   /// Stores what a new job waits for.
   func insert(_ dependencies: [StoredDependency], of job: JobID) throws {
     for (position, dependency) in dependencies.enumerated() {
-      let (id, batch) = dependency.target.columns
       try run(
         """
         INSERT INTO dependency (job, position, on_job, on_batch, on_owner, is_open)
@@ -68,9 +67,7 @@ extension Transaction {
       ) { bind in
         bind("job", job)
         bind("position", position)
-        bind("on_job", id)
-        bind("on_batch", batch?.name)
-        bind("on_owner", batch.map { Int64($0.owner) })
+        bind.columns(of: dependency.target)
         bind("is_open", dependency.isOpen)
       }
       guard dependency.isOpen, dependency.mayHaveEnded else { continue }
@@ -80,11 +77,29 @@ extension Transaction {
         ON CONFLICT DO UPDATE SET after_job = 0
         """
       ) { bind in
-        bind("on_job", id)
-        bind("on_batch", batch?.name)
-        bind("on_owner", batch.map { Int64($0.owner) })
+        bind.columns(of: dependency.target)
       }
     }
+  }
+}
+
+extension ParameterBinder {
+  /// Binds `:on_job`, or `:on_batch` and `:on_owner`: the columns that do not belong to the target are not among the parameters.
+  mutating func only(_ target: StoredDependency.Target) {
+    switch target {
+    case .job(let id): self("on_job", id)
+    case .batch(let batch):
+      self("on_batch", batch.name)
+      self("on_owner", batch.owner)
+    }
+  }
+
+  /// Binds `:on_job`, `:on_batch` and `:on_owner`; NULL what does not belong to the target.
+  mutating func columns(of target: StoredDependency.Target) {
+    let (id, batch) = target.columns
+    self("on_job", id)
+    self("on_batch", batch?.name)
+    self("on_owner", batch.map { Int64($0.owner) })
   }
 }
 
@@ -122,9 +137,8 @@ extension Transaction {
 
   /// Jobs that wait for the target, with their batches: at most one more than a search looks at.
   private func dependents(on target: StoredDependency.Target) throws -> [(JobID, BatchID?)] {
-    let (id, batch) = target.columns
     let sql =
-      id == nil
+      target.columns.job == nil
       ? """
       SELECT job.id, job.owner, job.batch FROM dependency INDEXED BY dependency_on_batch JOIN job ON job.id = dependency.job
       WHERE on_batch = :on_batch AND on_owner = :on_owner AND is_open = 1 LIMIT :limit
@@ -134,12 +148,7 @@ extension Transaction {
       WHERE on_job = :on_job AND is_open = 1 LIMIT :limit
       """
     return try db.rows(sql) { bind in
-      if let id {
-        bind("on_job", id)
-      } else {
-        bind("on_batch", batch?.name)
-        bind("on_owner", batch.map { Int64($0.owner) })
-      }
+      bind.only(target)
       bind("limit", Self.maximumCycleSearch + 1)
     } read: { row in
       let id = try row.jobID("id")
