@@ -90,15 +90,9 @@ struct AttemptVerdict {
     case .cancel? where error.isCancelled, .remove? where error.isCancelled:
       settleCancelled()
     case .preemption? where error.isCancelled:
-      settlement.event = .requeue
-      settlement.isUncounted = true
-      settlement.reason = "a job with a higher priority took its slot"
-      settlement.attempt.outcome = .interrupted
+      settleDisplaced(by: "a job with a higher priority took its slot")
     case .window? where error.isCancelled:
-      settlement.event = .requeue
-      settlement.isUncounted = true
-      settlement.reason = "its window \(record.spec.options.schedule.window?.description ?? "") has closed"
-      settlement.attempt.outcome = .interrupted
+      settleDisplaced(by: "its window \(record.spec.options.schedule.window?.description ?? "") has closed")
     case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
       settlement.event = .requeue
       settlement.resetAttempts = true
@@ -107,6 +101,14 @@ struct AttemptVerdict {
     default:
       settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)
     }
+  }
+
+  /// The attempt was no failure of the job, and does not count.
+  private mutating func settleDisplaced(by reason: String) {
+    settlement.event = .requeue
+    settlement.isUncounted = true
+    settlement.reason = reason
+    settlement.attempt.outcome = .interrupted
   }
 
   private mutating func settleCancelled() {
