@@ -22,8 +22,7 @@ extension JobRunner {
     let attempt = ListingAttempt(
       record: record, store: store,
       lister: DirectoryLister(session: session, request: request, interceptor: try interceptor(for: spec)),
-      filter: filter,
-      added: reports.added)
+      filter: filter, added: reports.added, budget: EntryBudget())
     return ListingTask { await attempt.run() }
   }
 }

@@ -41,8 +41,7 @@ struct ListingAttempt: Sendable {
   /// Called with the jobs that were added.
   let added: @Sendable ([Submission], _ haveTimes: Bool) async -> Void
 
-  /// Entries after which a listing fails: a server that invents them would fill the disk.
-  static let maximumEntries = 10_000_000
+  let budget: EntryBudget
 
   private var spec: JobSpec { record.spec }
 
@@ -66,40 +65,31 @@ struct ListingAttempt: Sendable {
     let root = try RequestURL(allowingS3: spec.url)
     var last: Int64 = 0
     var failure: TransferError?
+    let earlier = try await store.listingSums(of: record.job.id)
+    try budget.spend(earlier.files.saturatingSum(earlier.refused).saturatingSum(earlier.directories))
     while let directory = try await store.nextDirectory(of: record.job.id, fence: record.fence, after: last) {
       guard !Task.isCancelled else { throw TransferError.cancelled }
       do {
         try await list(directory, below: root)
         response.directoriesDone = response.directoriesDone.saturatingSum(1)
-      } catch let error as TransferError where !error.isTransient && !error.isCancelled && !error.endsListing {
+      } catch let error as TransferError
+        where !error.isTransient && !error.isCancelled && !error.endsListing && !budget.isSpent
+      {
         failure = failure ?? error
         response.directoriesFailed = response.directoriesFailed.saturatingSum(1)
       }
       last = directory.id
-      let sums = try await sumsIfMany(response.directoriesDone)
-      guard sums.files.saturatingSum(sums.refused) <= Self.maximumEntries else {
-        throw TransferError.response(.malformed("the directory has more than \(Self.maximumEntries) entries"))
-      }
     }
     if let failure { throw failure }
-  }
-
-  /// Sums cost time in proportion to the number of directories, so they are looked at now and then.
-  private func sumsIfMany(_ done: Int) async throws -> ListingSums {
-    done % 1000 == 999 ? try await store.listingSums(of: record.job.id) : ListingSums()  // checked: a constant
   }
 
   private func list(_ directory: ListingDirectory, below root: RequestURL) async throws {
     let url = directory.path.isEmpty ? root : try Self.url(of: directory.path, below: root)
     var page = directory.page
-    var pages = 0
     repeat {
       let counter = EntryCounter()
       let part = try await lister.list(url, page: page, isFlat: spec.options.listing.maxDepth == nil) { entries in
         try await keep(entries, of: directory, counter)
-        guard counter.counts.files <= Self.maximumEntries else {
-          throw TransferError.response(.malformed("the directory has more than \(Self.maximumEntries) entries"))
-        }
       }
       guard !Task.isCancelled else { throw TransferError.cancelled }
       counter.add(files: 0, refused: part.refused)
@@ -107,8 +97,9 @@ struct ListingAttempt: Sendable {
       let next = part.next == page ? nil : part.next
       try await keep(part.entries, of: directory, counter, endsPage: true, next: next)
       page = next
-      pages = pages.saturatingSum(1)
-    } while page != nil && pages < Self.maximumEntries
+      // Pages without entries must end, too.
+      try budget.spend(1)
+    } while page != nil
   }
 
   /// Stores entries, and with `endsPage` that they are the last ones of a page.
@@ -116,6 +107,7 @@ struct ListingAttempt: Sendable {
     _ entries: [DirectoryEntry], of directory: ListingDirectory, _ counter: EntryCounter, endsPage: Bool = false,
     next: String? = nil
   ) async throws {
+    try budget.spend(entries.count)
     var step = ListingStep(job: record.job.id, fence: record.fence, directory: directory.id)
     var refused = 0
     for entry in entries {
