@@ -8,17 +8,6 @@ import Testing
     try await daemon.curl("/v1/jobs/\(id)").json["sources"] as? [[String: Any]] ?? []
   }
 
-  /// Suspends until the daemon has this many bytes of a job.
-  private func wait(for bytes: Int64, of id: String, _ daemon: Daemon) async throws {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while try await (daemon.curl("/v1/jobs/\(id)").json["bytesDone"] as? Int64 ?? 0) < bytes {
-      guard .now < deadline else {
-        throw TestSupportError.timedOut("\(bytes) bytes of job \(id)", after: .seconds(120))
-      }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-  }
-
   private func metalink(_ payload: Payload, pieceLength: Int64, _ urls: [String], name: String = "a.bin") -> String {
     var pieces = ""
     for start in stride(from: 0, to: payload.size, by: Int64.Stride(pieceLength)) {
@@ -86,7 +75,7 @@ import Testing
     let daemon = try await Daemon()
     let id = try await daemon.add(
       own.url("/a"), "-o", "a", "--mirror", mirror.url("/a"), "--checksum", "sha-256=\(payload.sha256)")
-    try await wait(for: 8 << 20, of: id, daemon)
+    try await daemon.waitForBytes(8 << 20, of: id)
     #expect(try await sources(of: id, daemon).map { $0["state"] as? String } == ["active", "active"])
     try await daemon.kill9()
     isDead.mutate { $0 = true }

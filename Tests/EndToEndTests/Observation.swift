@@ -29,6 +29,16 @@ extension Daemon {
     }
   }
 
+  /// Suspends until the daemon has this many bytes of a job. Events of progress are coalesced, and the last one may be missing
+  /// when a server holds the rest back: this polls.
+  func waitForBytes(_ bytes: Int64, of id: String, timeout: Duration = .seconds(120)) async throws {
+    let deadline = ContinuousClock.now + timeout
+    while try await (curl("/v1/jobs/\(id)").json["bytesDone"] as? Int64 ?? 0) < bytes {
+      guard .now < deadline else { throw TestSupportError.timedOut("\(bytes) bytes of job \(id)", after: timeout) }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// The lengths of the part files.
   var partSizes: [Int64] {
     get throws {

@@ -11,17 +11,6 @@ import Testing
     request.range(of: payload.size) ?? 0..<payload.size
   }
 
-  /// Suspends until the daemon has this many bytes of a job.
-  private func wait(for bytes: Int64, of id: String, _ daemon: Daemon) async throws {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while try await (daemon.curl("/v1/jobs/\(id)").json["bytesDone"] as? Int64 ?? 0) < bytes {
-      guard .now < deadline else {
-        throw TestSupportError.timedOut("\(bytes) bytes of job \(id)", after: .seconds(120))
-      }
-      try await Task.sleep(for: .milliseconds(20))
-    }
-  }
-
   @Test("after kill -9 every connection's bytes count but those of its last piece, and the file is right")
   func kill() async throws {
     let payload = Payload(size: 64 << 20, seed: 11)
@@ -31,7 +20,7 @@ import Testing
     let id = try await daemon.add(
       server.url("/a"), "-o", "a", "--segments", "8", "--checksum", "sha-256=\(payload.sha256)")
     let first = try await server.waitForRequests(8).map { range($0, payload).lowerBound }
-    try await wait(for: 24 << 20, of: id, daemon)
+    try await daemon.waitForBytes(24 << 20, of: id)
     try await daemon.kill9()
     try await daemon.start()
     try await daemon.expectCompleted(id, payload, as: "a")
@@ -55,7 +44,7 @@ import Testing
     let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate(), on: .first(4)))
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a", "--segments", "4")
-    try await wait(for: 8 << 20, of: id, daemon)
+    try await daemon.waitForBytes(8 << 20, of: id)
     _ = try await daemon.ctl("pause", id)
     try await daemon.reached("paused", by: id)
     try await daemon.restart()
@@ -75,7 +64,7 @@ import Testing
     let server = try LoopbackServer(.file(payload).holding(after: 2 << 20, until: Gate()))
     let daemon = try await Daemon()
     let id = try await daemon.add(server.url("/a"), "-o", "a", "--segments", "4")
-    try await wait(for: 8 << 20, of: id, daemon)
+    try await daemon.waitForBytes(8 << 20, of: id)
     #expect(try daemon.directory.names(in: "downloads").contains { $0.hasSuffix(".part.map") })
     _ = try await daemon.ctl("cancel", id)
     try await daemon.reached("cancelled", by: id)
