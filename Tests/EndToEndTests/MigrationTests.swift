@@ -18,7 +18,8 @@ import Testing
 
     static var fixtures: [Origin] {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-      return names.sorted().flatMap { [Origin(fixture: $0), Origin(fixture: $0, isCut: true)] }
+      let inOrder = names.sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+      return inOrder.flatMap { [Origin(fixture: $0), Origin(fixture: $0, isCut: true)] }
     }
     /// What a daemon is killed with: the oldest release, whose migration has every step; version 3, the last one before the
     /// table of the jobs was replaced; the newest release; and the WAL of the oldest and the newest one. SQLite reads a WAL
@@ -95,7 +96,8 @@ import Testing
 
   @Test("there is a database of every released schema")
   func fixtures() {
-    #expect(Set(Origin.fixtures.map(\.fixture)) == Set((1...8).map { "version-\($0)" }))
+    // Versions 9 and 10 came together with 11.
+    #expect(Set(Origin.fixtures.map(\.fixture)) == Set((1...8).map { "version-\($0)" } + ["version-11"]))
   }
 
   @Test("a stored database opens with all its jobs, their secrets and their history", arguments: Origin.fixtures)
