@@ -29,6 +29,8 @@ public struct JobFailure: Codable, Equatable, Sendable {
 
     public static let dns = Code(rawValue: "dns")
     public static let connect = Code(rawValue: "connect")
+    /// The network interface that the job must use does not exist.
+    public static let network = Code(rawValue: "network")
     public static let tls = Code(rawValue: "tls")
     public static let timeout = Code(rawValue: "timeout")
     public static let stalled = Code(rawValue: "stalled")

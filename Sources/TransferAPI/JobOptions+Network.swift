@@ -20,6 +20,8 @@ extension JobOptions {
     public var insecure = false
     /// `4` or `6`; `nil`: both.
     public var ipVersion: Int?
+    /// The network interface by which every connection leaves. While it does not exist, the job waits.
+    public var interface: String?
     /// `1.1`; `nil`: what server and daemon agree on.
     public var httpVersion: String?
     /// `HOST:PORT:ADDRESS`: connects to this address instead of those that the DNS has.
@@ -38,6 +40,7 @@ extension JobOptions {
       try visitor.option("certKey", &certKey, default: nil)
       try visitor.option("insecure", &insecure, default: false)
       try visitor.option("ipVersion", &ipVersion, default: nil)
+      try visitor.option("interface", &interface, default: nil)
       try visitor.option("httpVersion", &httpVersion, default: nil)
       try visitor.option("resolve", &resolve, default: [])
       try visitor.option("retryStatus", &retryStatus, default: [])
@@ -69,6 +72,7 @@ extension JobOptions {
       }
       if cookies != nil { try Self.check("cookies", isFor: ["http", "https"], scheme) }
       if let ipVersion, ipVersion != 4, ipVersion != 6 { throw WireError("ipVersion must be 4 or 6") }
+      if let interface { try Self.check(interface: interface) }
       if let httpVersion {
         guard httpVersion == "1.1" else { throw WireError("httpVersion must be \"1.1\"") }
         try Self.check("httpVersion", isFor: ["http", "https", "s3"], scheme)
@@ -81,6 +85,16 @@ extension JobOptions {
           throw WireError("retryStatus must be a list of HTTP statuses from 400 to 599")
         }
         try Self.check("retryStatus", isFor: ["http", "https", "s3"], scheme)
+      }
+    }
+
+    /// The kernel's own rule (`dev_valid_name`): at most 15 bytes without slashes, colons and white space.
+    private static func check(interface name: String) throws(WireError) {
+      let isValid = name.utf8.allSatisfy {
+        (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":")
+      }
+      guard (1...15).contains(name.utf8.count), isValid, name != ".", name != ".." else {
+        throw WireError("interface must be the name of a network interface, like eth0: at most 15 letters and digits")
       }
     }
 

@@ -9,7 +9,8 @@ import TransferAPI
   @Test(
     "retries that waited for the network become due; delays for a server or a disk stay",
     arguments: [
-      (JobFailure.Code.connect, true), (.dns, true), (.timeout, true), (.stalled, true), (.http(503), false),
+      (JobFailure.Code.connect, true), (.dns, true), (.timeout, true), (.stalled, true), (.network, true),
+      (.http(503), false),
       (.diskFull, false), (.truncated, false),
     ])
   func due(_ code: JobFailure.Code, _ isHastened: Bool) async throws {

@@ -78,10 +78,11 @@ import Testing
       JobOptions.names.sorted() == [
         "after", "ca", "cert", "certKey", "checksum", "collection", "connectTimeout", "cookies", "createDirectories",
         "credentials", "deadline", "endpoint", "exclude", "form", "headers", "httpVersion", "ifAbsent", "ifChanged",
-        "ifExists", "include", "insecure", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize", "method",
-        "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile", "protocol",
-        "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace", "resolve", "retryFor",
-        "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom", "userAgent", "verify", "window",
+        "ifExists", "include", "insecure", "interface", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize",
+        "method", "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "pieces", "profile",
+        "protocol", "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace", "resolve",
+        "retryFor", "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom", "userAgent",
+        "verify", "window",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 8)
   }

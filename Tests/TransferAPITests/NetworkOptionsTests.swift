@@ -21,6 +21,7 @@ import Testing
       #"{"ca":"/etc/ca.pem","cert":"/etc/c.pem","certKey":"/etc/k.pem","cookies":"/c.txt"}"#,
       #"{"insecure":true,"cert":"/c.pem"}"#, #"{"ipVersion":4}"#, #"{"ipVersion":6}"#, #"{"httpVersion":"1.1"}"#,
       #"{"resolve":["h:443:192.0.2.1"]}"#, #"{"retryStatus":[400,404,599]}"#,
+      #"{"interface":"eth0"}"#, #"{"interface":"wg-home.100"}"#,
     ])
   func accepted(_ json: String) {
     #expect(refusal(json, scheme: "https") == nil)
@@ -38,6 +39,8 @@ import Testing
       (#"{"proxy":"http://u:p@h","proxyCredentials":"env:A"}"#, "give one of them"),
       (#"{"ca":"ca.pem"}"#, "ca must be the absolute path"), (#"{"cookies":""}"#, "cookies must be the absolute path"),
       (#"{"certKey":"/k.pem"}"#, "which is missing"), (#"{"insecure":true,"ca":"/ca.pem"}"#, "give one of them"),
+      (#"{"interface":""}"#, "name of a network interface"), (#"{"interface":"a/b"}"#, "name of a network interface"),
+      (#"{"interface":"0123456789abcdef"}"#, "at most 15"), (#"{"interface":".."}"#, "name of a network interface"),
       (#"{"ipVersion":5}"#, "4 or 6"), (#"{"httpVersion":"2"}"#, #""1.1""#), (#"{"retryStatus":[200]}"#, "from 400"),
       (#"{"retryStatus":[600]}"#, "to 599"), (#"{"cookies":"/c","headers":{"cookie":"a=b"}}"#, "given twice"),
       (#"{"cookies":"/c","secretHeaders":{"Cookie":"env:A"}}"#, "given twice"),

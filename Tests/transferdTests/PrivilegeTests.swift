@@ -47,6 +47,7 @@ import TransferEngine
       upload.options.network.proxyCredentials = .netrc
     case ("resolve", .route): upload.options.network.resolve = ["host:443:93.184.216.34"]
     case ("insecure", .route): upload.options.network.insecure = true
+    case ("interface", .route): upload.options.network.interface = "eth0"
     case ("profile", .profile):
       upload.destination = "s3://K:S@bucket/a"
       upload.options.s3.profile = "work"

@@ -47,6 +47,7 @@ extension TransferError.ConnectionFailure {
     case .proxy(let failure):
       failure.isTransient ? "the proxy may be available again later" : "the proxy would refuse again"
     case .addressRefused: "the rules for addresses do not change by themselves"
+    case .interfaceMissing: "the interface may come back"
     case .timedOut: "the server or the network may be overloaded"
     case .stalled: "the server or the network may be overloaded"
     case .broken: "a new connection may last"

@@ -13,6 +13,8 @@ extension TransferError {
     case refused
     /// The host has no address that the request may connect to.
     case addressRefused
+    /// The network interface that the request must use does not exist.
+    case interfaceMissing
     /// The TLS handshake failed permanently.
     case tlsRefused
     /// The TLS handshake was interrupted.
@@ -139,6 +141,7 @@ extension TransferError.ConnectionFailure {
     case .tls(_, _, let isTransient): isTransient ? .tlsInterrupted : .tlsRefused
     case .proxy(let failure): failure.isTransient ? .proxy : .proxyRefused
     case .addressRefused: .addressRefused
+    case .interfaceMissing: .interfaceMissing
     case .timedOut: .timedOut
     case .stalled: .stalled
     case .broken: .connectionLost

@@ -54,6 +54,8 @@ public enum TransferError: Error, Sendable {
     case proxy(ProxyFailure)
     /// The host has no address that this request may connect to; see `TransferRequest.requiresPublicAddress`.
     case addressRefused(host: String, reason: String)
+    /// The network interface that the request must use does not exist, or has no address.
+    case interfaceMissing(String)
     /// No connection was made within the connect timeout.
     case timedOut(host: String)
     /// Connected, but without progress for the stall timeout.
@@ -258,6 +260,7 @@ extension TransferError.ConnectionFailure: CustomStringConvertible {
     case .proxy(let failure): failure.description
     case .addressRefused(let host, let reason):
       "cannot connect to \(host): \(reason), and only public ones are permitted"
+    case .interfaceMissing(let name): "cannot use the network interface \(name): it does not exist or has no address"
     case .timedOut(let host): "cannot connect to \(host): no response in time"
     case .stalled: "the transfer stalled: no progress within the stall timeout"
     case .broken(let reason): "the connection broke: \(reason)"

@@ -8,6 +8,10 @@ public struct ConnectionSettings: Hashable, Sendable {
   public var isolatesConnection = false
   /// Connects over this version of IP only (`CURLOPT_IPRESOLVE(3)`); `nil`: over both.
   public var ipVersion: IPVersion?
+  /// The network interface by which every connection of the request leaves (`CURLOPT_INTERFACE(3)`); `nil`: the routes decide.
+  /// While it does not exist, the request fails with `.interfaceMissing`. Use it with `isolatesConnection`: libcurl lends a
+  /// connection of an interface to requests that name none.
+  public var interface: String?
   /// The newest version of HTTP that is used; `nil`: what server and libcurl agree on.
   public var maximumHTTPVersion: HTTPVersion?
   /// Hosts that are reached at a given address, without a look at the DNS.

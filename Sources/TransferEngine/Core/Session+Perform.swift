@@ -82,6 +82,7 @@ extension Session {
     }
     wire.isolatesConnection = request.connection.isolatesConnection
     wire.ipVersion = request.connection.ipVersion
+    wire.interface = request.connection.interface
     wire.maximumHTTPVersion = request.connection.maximumHTTPVersion
     wire.hostAddress = request.connection.hostAddresses.first { $0.applies(to: request.url) }
     applyTrust(to: &wire, request)

@@ -139,7 +139,9 @@ extension Transfer {
     if isStopped || code == CURLE_OK { return .finished(head: nil, metrics: metrics) }
     if code == CURLE_ABORTED_BY_CALLBACK, id.isCancelled { return .cancelled(metrics: metrics) }
     let status = remote.options.isFTP ? handle.long(CURLINFO_RESPONSE_CODE) : 0
-    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: nil, metrics: metrics) }
+    if let error = proxyFailure(code) ?? trustFailure(code) ?? interfaceFailure(code) {
+      return .failed(error, head: nil, metrics: metrics)
+    }
     let error = RemoteErrors.translate(
       code,
       RemoteErrors.Situation(

@@ -78,7 +78,7 @@ final class Transfer {
     }
     if request.needsFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
     if let path = request.unixSocketPath { handle.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    configureConnection()
+    try configureConnection()
     configureCredential()
     handle.set(CURLOPT_HEADERDATA, context)
     handle.set(CURLOPT_HEADERFUNCTION, CurlCallbacks.header)
@@ -167,7 +167,9 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
-    if let error = proxyFailure(code) ?? trustFailure(code) { return .failed(error, head: head, metrics: metrics) }
+    if let error = proxyFailure(code) ?? trustFailure(code) ?? interfaceFailure(code) {
+      return .failed(error, head: head, metrics: metrics)
+    }
     let error = CurlError.translate(
       code, host: request.host, systemError: Int32(handle.long(CURLINFO_OS_ERRNO)),
       received: metrics.bytesReceived, isConnected: handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0)

@@ -36,6 +36,8 @@ struct WireRequest: Sendable {
   var isolatesConnection = false
   /// `nil`: IPv4 and IPv6.
   var ipVersion: IPVersion?
+  /// `nil`: the routes decide.
+  var interface: String?
   /// `nil`: what server and libcurl agree on.
   var maximumHTTPVersion: HTTPVersion?
   /// Where to connect instead of the host's addresses.

@@ -40,6 +40,9 @@ struct NetworkArguments: ParsableArguments {
   @Flag(name: .customShort("6"), help: "Connect over IPv6 only.")
   var ipv6 = false
 
+  @Option(help: ArgumentHelp("Connect by this network interface only; wait while it is missing.", valueName: "name"))
+  var interface: String?
+
   @Option(
     help: ArgumentHelp("Connect to this address for a host and port; repeatable.", valueName: "host:port:address"))
   var resolve: [String] = []
@@ -75,6 +78,7 @@ struct NetworkArguments: ParsableArguments {
     options.certKey = try certKey.map { try paths.absolute($0) }
     options.insecure = insecure
     options.ipVersion = ipv4 ? 4 : ipv6 ? 6 : nil
+    options.interface = interface
     options.resolve = resolve
     options.httpVersion = http1 ? "1.1" : nil
     options.retryStatus = try statuses()

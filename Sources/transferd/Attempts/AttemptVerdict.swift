@@ -14,8 +14,11 @@ struct AttemptVerdict {
   /// minutes, with full jitter.
   static let policy = RetryPolicy(
     retryLimit: 19, exponentialBackoffBase: 2, exponentialBackoffScale: 1, maximumDelay: .seconds(300))
-  /// Maximum delay in seconds before a retry on a full disk. It is short because nothing notifies the daemon of free space.
-  static let maximumDiskFullDelay = 30.0
+  /// Maximum delay in seconds before a retry while something of this machine is missing, such as space on the disk. It is short
+  /// because nothing may notify the daemon of its return.
+  static let maximumUnavailableDelay = 30.0
+  /// Failures after which a job waits without counting attempts.
+  static let uncounted: Set<JobFailure.Code> = [.diskFull, .network]
 
   init(
     _ response: FileResponse, of record: JobRecord, stop: StopReason?, now: Date,
@@ -133,19 +136,19 @@ struct AttemptVerdict {
     settlement.attempt.error = failure
     settlement.reason = failure.message
     let failedAttempts = isProgress ? 1 : record.job.attempt
-    let isDiskFull = failure.code == .diskFull
-    guard failure.transient, isDiskFull || failedAttempts < record.job.maxAttempts else {
+    let isUncounted = Self.uncounted.contains(failure.code)
+    guard failure.transient, isUncounted || failedAttempts < record.job.maxAttempts else {
       settlement.event = .fail
       removesPartFile = isPartFileUseless(after: error)
       return
     }
     settlement.event = .postpone
-    settlement.isUncounted = isDiskFull
+    settlement.isUncounted = isUncounted
     settlement.retryDelay =
-      isDiskFull
-      ? Self.diskFullDelay(after: record, using: &generator)
+      isUncounted
+      ? Self.unavailableDelay(failure.code, after: record, using: &generator)
       : Self.policy.delay(forAttempt: failedAttempts, retryAfter: error.retryAfter, using: &generator)
-    guard !isDiskFull, let retryFor = record.spec.options.schedule.retryFor else { return }
+    guard !isUncounted, let retryFor = record.spec.options.schedule.retryFor else { return }
     let since = isProgress ? now : record.failingSince ?? now
     if now.addingTimeInterval(settlement.retryDelay.seconds) > since.addingTimeInterval(retryFor) {
       settlement.event = .fail
@@ -153,13 +156,13 @@ struct AttemptVerdict {
     }
   }
 
-  /// The delay before the next attempt on a full disk: about double the last one, with jitter, so that many jobs do not
+  /// The delay before the next attempt while something of this machine is missing: about double the last one, with jitter, so that many jobs do not
   /// retry at once. These attempts are not counted, so the delay is computed from the last one.
-  private static func diskFullDelay(
-    after record: JobRecord, using generator: inout some RandomNumberGenerator
+  private static func unavailableDelay(
+    _ code: JobFailure.Code, after record: JobRecord, using generator: inout some RandomNumberGenerator
   ) -> Duration {
-    let last = record.job.error?.code == .diskFull ? Double(record.retryDelayMilliseconds) / 1000 : 0
-    let longest = min(maximumDiskFullDelay, max(2, last * 3))  // checked: Doubles do not trap
+    let last = record.job.error?.code == code ? Double(record.retryDelayMilliseconds) / 1000 : 0
+    let longest = min(maximumUnavailableDelay, max(2, last * 3))  // checked: Doubles do not trap
     // checked: longest is 2 or more, by the line above
     return .seconds(Double.random(in: longest / 2...longest, using: &generator))
   }

@@ -72,6 +72,7 @@ extension JobFailure {
     case .refused, .proxy, .broken: .connect
     case .tls: .tls
     case .addressRefused: .permission
+    case .interfaceMissing: .network
     case .timedOut: .timeout
     case .stalled: .stalled
     }

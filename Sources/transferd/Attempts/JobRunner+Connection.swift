@@ -12,6 +12,9 @@ extension JobRunner {
     connection.proxy = try proxy(of: spec, at: spec.origin).configuration
     connection.isolatesConnection = try ProxyChoice(options)?.hasCredentials ?? false
     connection.ipVersion = options.ipVersion.flatMap { IPVersion(rawValue: $0) }
+    connection.interface = options.interface
+    // Jobs that name no interface must not use a connection of this one.
+    if options.interface != nil { connection.isolatesConnection = true }
     connection.maximumHTTPVersion = options.httpVersion.flatMap { HTTPVersion(rawValue: $0) }
     connection.hostAddresses = try options.resolve.map { text throws(TransferError) in try HostAddress(text) }
     if options.insecure { connection.trust = TrustPolicy.none }

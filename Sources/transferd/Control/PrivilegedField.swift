@@ -38,6 +38,7 @@ extension [PrivilegedField] {
     .init("proxyCredentials", nil, .route),
     .init("resolve", nil, .route),
     .init("insecure", nil, .route),
+    .init("interface", nil, .route),
     .init("profile", nil, .profile),
     .init("credentials", "netrc", .netrcReference),
     .init("credentials", "env:NAME", .environmentReference),

@@ -19,10 +19,11 @@ extension JobValidation {
     }
   }
 
-  /// Checks that the caller may choose the way to the server: a proxy, a host's address or no certificates.
+  /// Checks that the caller may choose the way to the server: a proxy, a host's address, an interface or no certificates.
   func checkRoute(_ options: JobOptions.Network) throws(Problem) {
     let named = [
       ("proxy", options.proxy != nil), ("resolve", !options.resolve.isEmpty), ("insecure", options.insecure),
+      ("interface", options.interface != nil),
     ].first { $0.1 }
     guard let named, !caller.has(.route) else { return }
     throw Problem(.permission, "cannot use \(named.0): only the user that runs transferd, and root, may")

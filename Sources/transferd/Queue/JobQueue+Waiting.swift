@@ -42,6 +42,9 @@ extension JobQueue {
     if job.error?.code == .diskFull {
       return Waiting(.disk, until: time, "the disk was full; it looks for free space again then")
     }
+    if let error = job.error, error.code == .network {
+      return Waiting(.network, until: time, "\(error.message); it looks for it again then, or when the network changes")
+    }
     if let opening = governor.reopenTime(of: facts.origin, after: now), opening > time {
       return closed(facts.origin, until: opening)
     }

@@ -25,6 +25,8 @@ public final class NetworkReachabilityManager: Sendable {
 
   private struct State {
     var listeners: [Int: (queue: DispatchQueue?, call: Listener)] = [:]
+    /// Called after each notification, also if the status stays.
+    var changes: [Int: @Sendable () -> Void] = [:]
     var nextListener = 1
     var watch: NetlinkWatch?
     var status: NetworkReachabilityStatus?
@@ -104,6 +106,25 @@ public final class NetworkReachabilityManager: Sendable {
     return stream
   }
 
+  /// An element after each change of links, addresses, routes or rules, also of those that do not matter for the status. Unread
+  /// elements are merged into one. Ends at once if the kernel does not allow it.
+  public func changes() -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      defer { state.nextListener += 1 }
+      return state.nextListener
+    }
+    // The stream retains the manager: it ends when the stream is released.
+    continuation.onTermination = { _ in self.remove(number) }
+    let isWatching = state.withLock { state in
+      startWatching(&state)
+      if state.watch != nil { state.changes[number] = { continuation.yield() } }
+      return state.watch != nil
+    }
+    if !isWatching { continuation.finish() }
+    return stream
+  }
+
   private func add(_ number: Int, _ queue: DispatchQueue?, _ listener: @escaping Listener) -> Bool {
     asking.withLock { _ in
       // Registered together with the watch, which ends with the last listener.
@@ -126,7 +147,8 @@ public final class NetworkReachabilityManager: Sendable {
   private func remove(_ number: Int) {
     state.withLock { state in
       state.listeners.removeValue(forKey: number)
-      guard state.listeners.isEmpty else { return }
+      state.changes.removeValue(forKey: number)
+      guard state.listeners.isEmpty, state.changes.isEmpty else { return }
       state.watch = nil
       state.status = nil
       _ = news.setWatching(false)
@@ -146,8 +168,9 @@ public final class NetworkReachabilityManager: Sendable {
   }
 
   private func update() {
+    for call in state.withLock({ Array($0.changes.values) }) { call() }
     asking.withLock { _ in
-      guard state.withLock({ $0.watch != nil }) else { return }
+      guard state.withLock({ $0.watch != nil && !$0.listeners.isEmpty }) else { return }
       let status = current()
       let listeners = state.withLock { state -> [(queue: DispatchQueue?, call: Listener)] in
         guard state.watch != nil, state.status != status else { return [] }
