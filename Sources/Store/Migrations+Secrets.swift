@@ -80,7 +80,7 @@ private struct Version2Options: Codable, Equatable {
     if !options.headers.isEmpty { headers = options.headers }
     credentials = options.credentials
     if !options.secretHeaders.isEmpty { secretHeaders = options.secretHeaders }
-    let object = UploadObject(upload: options.upload, s3: options.s3)
+    let object = UploadObject(upload: options.upload, s3: options.s3, onSuccess: options.onSuccess)
     if object != UploadObject() { upload = object }
   }
 
@@ -89,7 +89,7 @@ private struct Version2Options: Codable, Equatable {
     options.headers = headers ?? [:]
     options.credentials = credentials
     options.secretHeaders = secretHeaders ?? [:]
-    if let upload { (options.upload, options.s3) = (upload.upload, upload.s3) }
+    if let upload { (options.upload, options.s3, options.onSuccess) = (upload.upload, upload.s3, upload.onSuccess) }
     return options
   }
 }

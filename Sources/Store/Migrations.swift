@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 11
+  static let version: Int32 = 12
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -60,6 +60,10 @@ enum Migrations {
     migrator.registerMigration("11") { db in
       try db.execute(sql: schedules)
       try db.execute(sql: "PRAGMA user_version = 11")
+    }
+    migrator.registerMigration("12") { db in
+      try db.execute(sql: downloadActions)
+      try db.execute(sql: "PRAGMA user_version = 12")
     }
     return migrator
   }

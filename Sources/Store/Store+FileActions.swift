@@ -8,7 +8,7 @@ extension Store {
   public func dueFileActions(now: Date, limit: Int) async throws(StoreError) -> [PendingFileAction] {
     try await read { db in
       let sql = """
-        SELECT job, owner, path, action, device, inode, size, modified, attempts
+        SELECT job, owner, path, action, device, inode, size, modified, downloaded, attempts
         FROM file_action INDEXED BY file_action_due WHERE next_at <= :now ORDER BY next_at, job LIMIT :limit
         """
       return try db.rows(sql) { bind in
@@ -86,8 +86,8 @@ extension Transaction {
   func noteFileAction(_ action: PendingFileAction, at now: Date) throws {
     try run(
       """
-      INSERT INTO file_action (job, owner, path, action, device, inode, size, modified, next_at)
-      VALUES (:job, :owner, :path, :action, :device, :inode, :size, :modified, :next_at) ON CONFLICT DO NOTHING
+      INSERT INTO file_action (job, owner, path, action, device, inode, size, modified, downloaded, next_at)
+      VALUES (:job, :owner, :path, :action, :device, :inode, :size, :modified, :downloaded, :next_at) ON CONFLICT DO NOTHING
       """
     ) { bind in
       bind("job", action.job)
@@ -98,6 +98,7 @@ extension Transaction {
       bind("inode", Int64(bitPattern: action.stamp.inode))
       bind("size", action.stamp.size)
       bind("modified", action.stamp.modified)
+      bind("downloaded", action.isDownloaded)
       bind("next_at", now)
     }
     try setAction(of: action.job, .pending, nil)

@@ -52,7 +52,7 @@ extension JobDetail: Codable {
     try options.download.visit(&reader)
     if job.kind == .upload {
       let shown = try facts.decodeIfPresent(UploadObject.self, forKey: .upload) ?? UploadObject()
-      (options.upload, options.s3) = (shown.upload, shown.s3)
+      (options.upload, options.s3, options.onSuccess) = (shown.upload, shown.s3, shown.onSuccess)
     } else {
       try options.s3.visit(&reader)
       if job.kind == .listing { try options.listing.visit(&reader) }
@@ -76,7 +76,7 @@ extension JobDetail: Codable {
     try options.visitShared(&writer)
     try options.download.visit(&writer)
     if job.kind == .upload {
-      try writer.fact(.upload, UploadObject(upload: options.upload, s3: options.s3))
+      try writer.fact(.upload, UploadObject(upload: options.upload, s3: options.s3, onSuccess: options.onSuccess))
     } else {
       try options.s3.visit(&writer)
       if job.kind == .listing { try options.listing.visit(&writer) }

@@ -20,6 +20,8 @@ extension JobOptions {
     public var remoteTime = false
     /// The most bytes that the file may have, 1 or more; `nil`: no limit.
     public var maxSize: Int64?
+    /// An existing directory for the part file, an absolute path; `nil`: beside the destination.
+    public var partDir: String?
     /// How many connections fetch the file.
     public var segments = SegmentCount.automatic
 
@@ -44,6 +46,7 @@ extension JobOptions {
       try visitor.option("mode", &mode, default: nil)
       try visitor.option("remoteTime", &remoteTime, default: false)
       try visitor.size("maxSize", &maxSize)
+      try visitor.option("partDir", &partDir, default: nil)
       try visitor.option("segments", &segments, default: .automatic)
       try visitor.urls("mirrors", &mirrors)
       try visitor.option("size", &size, default: nil)

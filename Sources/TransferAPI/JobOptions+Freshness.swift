@@ -44,6 +44,20 @@ extension JobOptions.Download {
 }
 
 extension NewJob {
+  /// Checks what happens to the file of a completed job.
+  /// - Throws: `WireError`.
+  public func checkSuccessAction() throws(WireError) {
+    guard kind == .download else { return }
+    switch options.onSuccess {
+    case .keep: return
+    case .delete: throw WireError("onSuccess of a download is keep or move=DIR: deleting its file would undo it")
+    case .move where options.download.ifChanged:
+      throw WireError(
+        "ifChanged and onSuccess move contradict each other: the next run would not find the file at its place")
+    case .move: return
+    }
+  }
+
   /// Checks options that the key excludes: a job that is asked for again is another run of `ifChanged`, and a key returns the
   /// first one.
   /// - Throws: `WireError`.

@@ -6,7 +6,6 @@ extension JobOptions {
     public var uploadProtocol = UploadProtocolName.auto
     /// The fields of a form, in their order. Empty with the protocol `form`: the file as the field `file`.
     public var form: [FormField] = []
-    public var onSuccess = SuccessAction.keep
     public var onChange = ChangeRule.restart
     /// Fail if the server already has something under that name, as far as the protocol can tell.
     public var ifAbsent = false
@@ -22,7 +21,6 @@ extension JobOptions {
       try visitor.word("method", &method, default: nil)
       try visitor.word("protocol", &uploadProtocol, default: .auto)
       try visitor.form("form", &form)
-      try visitor.option("onSuccess", &onSuccess, default: .keep)
       try visitor.word("onChange", &onChange, default: .restart)
       try visitor.option("ifAbsent", &ifAbsent, default: false)
       try visitor.option("verify", &verify, default: false)

@@ -22,6 +22,8 @@ public struct JobOptions: Equatable, Sendable {
   public var userAgent: String?
   /// An http or https URL that is sent as `Referer`, without user name and fragment (RFC 9110 §10.1.3).
   public var referer: String?
+  /// What happens to the file when the job has completed. A download keeps its file or moves it.
+  public var onSuccess = SuccessAction.keep
   /// Proxies, certificates, cookies, addresses.
   public var network = Network()
   /// Start times, deadlines, retries.
@@ -53,6 +55,7 @@ public struct JobOptions: Equatable, Sendable {
     try visitor.seconds("stallTimeout", &stallTimeout)
     try visitor.option("userAgent", &userAgent, default: nil)
     try visitor.url("referer", &referer)
+    try visitor.option("onSuccess", &onSuccess, default: .keep)
     try network.visit(&visitor)
     try schedule.visit(&visitor)
   }

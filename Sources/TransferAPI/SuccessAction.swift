@@ -1,4 +1,5 @@
-/// The action on the file after the server has received it and the job's row records that.
+/// The action on the file after its transfer, when the job's row records that: the server has an uploaded file, or a downloaded
+/// file has its name.
 public enum SuccessAction: Equatable, Sendable, CustomStringConvertible {
   case keep
   case delete

@@ -11,7 +11,7 @@ import WireValues
 
   private func upload(_ fixture: Fixture, _ path: String = "/a") async throws -> JobID {
     var spec = UploadLineTests.upload(path, to: "https://h\(path)")
-    spec.options.upload.onSuccess = .move(to: "/sent")
+    spec.options.onSuccess = .move(to: "/sent")
     spec.options.credentials = .netrc
     spec.options.headers = ["X-Key": "1"]
     return try await fixture.add(spec)

@@ -194,7 +194,7 @@ import TransferAPI
     let fixture = try Fixture()
     let store = fixture.store
     var upload = JobSpec(owner: Self.alice, uploading: "/a", to: "https://h/a", origin: "https://h:443")
-    upload.options.upload.onSuccess = .delete
+    upload.options.onSuccess = .delete
     let id = try await fixture.add(upload)
     try await fixture.settle(try await fixture.claim(id), .complete) { settlement in
       settlement.followUp.fileAction = PendingFileAction(

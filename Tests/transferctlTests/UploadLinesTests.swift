@@ -146,7 +146,7 @@ import TransferAPI
     let folder = try TemporaryFolder()
     for name in ["a", "b", "c"] { try write(folder.path + "/" + name) }
     var plan = try plan("https://h/in/", key: "{name}")
-    plan.job.options.upload.onSuccess = .delete
+    plan.job.options.onSuccess = .delete
     plan.job.options.upload.uploadProtocol = .tus
     plan.job.batch = "nightly"
     plan.job.options.headers = ["X-A": "1"]
@@ -162,7 +162,7 @@ import TransferAPI
     let jobs = try jobs(lines)
     #expect(jobs.map(\.destination) == ["https://h/in/a", "s3://bucket/b.bin", "https://h/c/c"])
     #expect(jobs.map(\.key) == ["a", "own", "c"])
-    #expect(jobs.map(\.options.upload.onSuccess) == [.delete, .keep, .delete])
+    #expect(jobs.map(\.options.onSuccess) == [.delete, .keep, .delete])
     #expect(jobs.map(\.options.upload.uploadProtocol) == [.tus, .s3, .tus])
     #expect(jobs.map(\.batch) == ["nightly", "other", "nightly"])
     #expect(jobs[2].options.headers == ["x-a": "2"])

@@ -19,7 +19,10 @@ import TransferEngine
     case ("directory", .anyPath):
       (download.destination, download.directory) = (nil, "/outside")
       return download
-    case ("onSuccess", .anyPath): upload.options.upload.onSuccess = .move(to: "/outside")
+    case ("partDir", .anyPath):
+      download.options.download.partDir = "/outside/parts"
+      return download
+    case ("onSuccess", .anyPath): upload.options.onSuccess = .move(to: "/outside")
     case ("onSuccess", .filesOfOthers): return nil
     case ("source", .anyAddress):
       download.source = "http://127.0.0.1/a"

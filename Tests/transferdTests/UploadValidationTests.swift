@@ -16,8 +16,8 @@ import TransferAPI
     let spec = try JobValidation().spec(job())
     #expect(spec.kind == .upload && spec.source == "/srv/a" && spec.destination == "https://h.test/in/a")
     #expect(spec.origin == "https://h.test:443" && spec.credentials?.username == "u")
-    let other = try JobValidation().spec(job { $0.options.upload.onSuccess = .move(to: "/srv//sent/") })
-    #expect(other.options.upload.onSuccess == .move(to: "/srv/sent"))
+    let other = try JobValidation().spec(job { $0.options.onSuccess = .move(to: "/srv//sent/") })
+    #expect(other.options.onSuccess == .move(to: "/srv/sent"))
   }
 
   /// A header with a secret reference.
@@ -88,7 +88,7 @@ import TransferAPI
       {
         $0.source = ""
         $0.spool = String(repeating: "0", count: 32)
-        $0.options.upload.onSuccess = .delete
+        $0.options.onSuccess = .delete
       }
     ),
   ]

@@ -14,6 +14,9 @@ public struct DownloadDestination: Sendable, Equatable {
   public var attributes = FileAttributes()
   /// What happens if the file exists. With `DownloadOptions.removePreviousFile` it is replaced in any case.
   public var existing = ExistingFileRule.fail
+  /// An existing directory for the part file, which may be on another file system; `nil`: beside the destination. From another
+  /// file system the complete file is copied under a hidden name beside the destination, synced and then renamed.
+  public var partDirectory: String?
   /// With a value, a file that exists is fetched only if the server has another version; these are the versions that may be
   /// at the destination. It is replaced only if it is still one of them. The size and the time of any other file are compared
   /// with the response: if one differs, the download fails, or replaces it if `existing` says so. Only for a name that is

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import HTTPTypes
 import WireValues
 
@@ -9,31 +10,55 @@ extension DownloadPipeline {
     guard let part = context.part else { throw .connection(.broken("no response")) }
     try await verify(&context, part)
     try validate(&context, part)
-    let data = try await syncToDisk(&context, part)
+    var data = try await syncToDisk(&context, part)
     let target = context.target
     let replacement =
       target?.replacement ?? context.existing?.replacement
       ?? (plan.chooser != nil && data.options?.contains(.removePreviousFile) == true
         ? .always : plan.standardReplacement)
-    let directory = target?.directory ?? part.directory
+    let directory = target?.directory ?? context.directories?.destination ?? part.directory
     let name = data.partialFile.finalName
     let (rules, attributes) = (plan.rules, plan.destination.attributes)
     let validators = context.bodyHead.map { Validators(of: $0) } ?? data.validators
     let landed = LandedName(name)
-    do throws(TransferError) {
-      try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
-        // The name may have come from the response.
-        try rules.check(directory.descriptor, name, as: directory.path(of: name))
-        part.directory.remove(PieceMap.name(of: part.name))
-        landed.name = try part.land(as: name, in: directory, replacement, attributes, validators)
+    func land(_ file: PartialFile) async throws(TransferError) {
+      do throws(TransferError) {
+        try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
+          // The name may have come from the response.
+          try rules.check(directory.descriptor, name, as: directory.path(of: name))
+          part.directory.remove(PieceMap.name(of: part.name))
+          landed.name = try file.land(as: name, in: directory, replacement, attributes, validators)
+        }
+      } catch {
+        // The next attempt has to find the file if only the directory could not be synced.
+        context.resumeData?.partialFile.finalName = landed.name
+        throw error
       }
-    } catch {
-      // The next attempt has to find the file if only the directory could not be synced.
-      context.resumeData?.partialFile.finalName = landed.name
-      throw error
     }
+    var file = part
+    do throws(TransferError) {
+      try await land(part)
+    } catch .file(.io(_, EXDEV)) where part.directory != directory {
+      let copy = try await copy(part, to: directory, &data)
+      plan.note(copy, validators, in: &data)
+      context.resumeData = data
+      try await willRename(data)
+      try await land(copy)
+      await removeCopied(part)
+      file = copy
+    }
+    context.version = file.version
     context.part = nil
     return directory.path(of: landed.name)
+  }
+
+  private func willRename(_ data: ResumeData) async throws(TransferError) {
+    guard let journal = plan.journal else { return }
+    do {
+      try await journal.willRename(data)
+    } catch {
+      throw .hook(.journal, error)
+    }
   }
 
   /// Runs the user's validations of the whole file. A file that they refuse cannot be resumed.
@@ -61,9 +86,16 @@ extension DownloadPipeline {
     context.onDisk = size
     context.total = size
     context.verification = plan.expectedDigests.isEmpty ? .length : .digest
+    context.version = directory.version(of: location.finalName)
     try await DirectorySync.shared.perform(in: directory) { () throws(TransferError) in
       // If a link and an unlink replaced the rename, the old name may still exist.
       if directory.size(of: location.name, expecting: location.identity) != nil { directory.remove(location.name) }
+    }
+    if let other = try? plan.openPartDirectory() {
+      await BlockingIO.value {
+        other.removePart(location.name)
+        try? other.synchronize()
+      }
     }
     return directory.path(of: location.finalName)
   }
@@ -148,6 +180,7 @@ extension DownloadPipeline {
           directory: part.directory.path, name: part.name, identity: part.identity,
           finalName: plan.destination.name),
         checkpointBytes: size, bootID: BootID.current)
+    if let directories = context.directories { data.landing = .init(directory: directories.destination.path) }
     // An encoded body has no validators for a range, but its response has some.
     let validators = data.validators == Validators() ? context.bodyHead.map { Validators(of: $0) } : nil
     plan.note(part, validators ?? data.validators, in: &data)
@@ -159,16 +192,11 @@ extension DownloadPipeline {
       throw error
     }
     if let target = context.target { data.partialFile.finalName = target.name }
+    data.landing?.copy = nil
     data.complete(size)
     context.resumeData = data
     context.total = size
-    if let journal = plan.journal {
-      do {
-        try await journal.willRename(data)
-      } catch {
-        throw .hook(.journal, error)
-      }
-    }
+    try await willRename(data)
     return data
   }
 }

@@ -47,7 +47,8 @@ extension DownloadPipeline {
     (plan.continuity, plan.goodPieces) = (continuity(context), context.goodPieces)
     plan.request.redirects = plan.request.redirects ?? session.configuration.redirects
     let receiver = DownloadReceiver(
-      plan: plan, directory: directory, question: question, isDecoding: isDecoding, stored: context.resumeData,
+      plan: plan, directory: directory, partDirectory: context.directories?.part, question: question,
+      isDecoding: isDecoding, stored: context.resumeData,
       part: context.part, pieces: context.pieces, check: headCheck(request),
       signal: { checkpoints.signal(isWaiting: $0) },
       progressed: { core.report(TransferProgress(completed: $0, total: $1)) },

@@ -31,6 +31,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var isJoinedWithoutValidator = false
     var total: Int64?
     var part: PartialFile?
+    /// The destination's directory, and the part file's if that is another one.
+    var directories: (destination: Directory, part: Directory)?
     /// Bytes of the last checkpoint, while the bytes after it are unverified because their attempt was cut off.
     var comparesFrom: Int64?
     /// The last body ended before its announced end.
@@ -58,6 +60,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var furthest: Int64 = 0
     /// The path of the complete file.
     var path = ""
+    /// The complete file, when it has its name.
+    var version: SourceIdentity?
   }
 
   /// What a group has already done for this download.
@@ -99,7 +103,9 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   private func failed(_ context: AttemptContext, _ error: TransferError) -> FileResponse {
     var context = context
     if core.isDiscarding, let data = context.resumeData {
-      PartialFiles.remove(data.partialFile.name, in: data.partialFile.directory, rules: plan.rules)
+      for directory in Set([data.partialFile.directory, data.landing?.directory ?? data.partialFile.directory]) {
+        PartialFiles.remove(data.partialFile.name, in: directory, rules: plan.rules)
+      }
       context.resumeData = nil
     }
     session.notify(core.id, .fail(error))
@@ -123,6 +129,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
         (response.outcome, response.record) = (kept.outcome, kept.record)
       } else {
         response.verification = context.verification
+        response.version = context.version
         response.record = context.resumeData?.record.flatMap { FileRecord($0) }
       }
     case .failure:
@@ -199,8 +206,9 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     // A credential of the request is for its own source.
     let described = plan.lead == 0 ? core.authenticated(plan.request) : plan.request
     (context.request, context.head) = (described, nil)
+    try await openPartDirectory(&context, directory)
     let request = try await session.adapted(described, interceptor, core.record)
-    try reopenPart(&context, directory)
+    try reopenPart(&context, context.directories?.part ?? directory)
     context.resumedFrom = context.onDisk
     if context.onDisk > 0, context.contributions.isEmpty {
       // checked: onDisk > 0

@@ -111,6 +111,12 @@ struct DownloadPlan: Sendable {
       destination.directory, creating: options.contains(.createIntermediateDirectories), rules: rules)
   }
 
+  /// Opens the part file's directory; `nil` if that is the destination's. Blocks.
+  func openPartDirectory() throws(TransferError) -> Directory? {
+    guard chooser == nil, let path = destination.partDirectory else { return nil }
+    return try Directory.open(path, rules: rules)
+  }
+
   /// Checks the name, if it is known before the response, by the rules.
   func checkRules(in directory: Directory) throws(TransferError) {
     guard !destination.isNamedByResponse else { return }
@@ -152,8 +158,9 @@ struct DownloadPlan: Sendable {
     var data = ResumeData(
       url: request.url.withoutQuery, validators: validators, totalBytes: total, declaredDigests: declared,
       partialFile: .init(
-        directory: target.directory.path, name: part.name, identity: part.identity, finalName: target.name),
+        directory: part.directory.path, name: part.name, identity: part.identity, finalName: target.name),
       checkpointBytes: 0, bootID: BootID.current)
+    if part.directory != target.directory { data.landing = .init(directory: target.directory.path) }
     if !target.options.isEmpty { data.options = target.options }
     return data
   }

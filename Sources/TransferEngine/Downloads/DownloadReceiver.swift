@@ -66,6 +66,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
 
   let plan: DownloadPlan
   let directory: Directory?
+  private let partDirectory: Directory?
   private let question: RangeQuestion
   private let isDecoding: Bool
   private let stored: ResumeData?
@@ -89,6 +90,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   static let unrecordedLimit = CheckpointRule.unrecordedLimit
 
   /// - Parameters:
+  ///   - partDirectory: where the part file is created; `nil`: beside the destination.
   ///   - part: the part file that the question refers to.
   ///   - pieces: the bytes in it, if they are not simply its first ones.
   ///   - check: the user's validations of the head that precedes the file's bytes.
@@ -96,7 +98,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   ///   - progressed: bytes in the file, and the total if known; called on the loop's thread.
   ///   - beginSegments: gets the board of a file that several connections may fetch; called on the loop's thread, once.
   init(
-    plan: DownloadPlan, directory: Directory?, question: RangeQuestion, isDecoding: Bool, stored: ResumeData?,
+    plan: DownloadPlan, directory: Directory?, partDirectory: Directory? = nil, question: RangeQuestion,
+    isDecoding: Bool, stored: ResumeData?,
     part: PartialFile?, pieces: ByteRanges? = nil,
     check: @escaping @Sendable (ResponseHead) throws(TransferError) -> Void = { _ in },
     signal: @escaping @Sendable (Bool) -> Void,
@@ -105,6 +108,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   ) {
     self.plan = plan
     self.directory = directory
+    self.partDirectory = partDirectory
     self.question = question
     self.isDecoding = isDecoding
     self.stored = stored
@@ -223,8 +227,9 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     if let total { try plan.destination.attributes.check(size: total) }
     // The bytes of another version, and what was reserved for it, are given up. An empty file makes its record worthless.
     if pieces != nil { try self.part?.truncate(to: 0) }
-    try checkSpace(for: total, onDisk: 0, in: target.directory)
-    let part = try PartialFile.create(in: target.directory, name: plan.partialName)
+    let place = partDirectory ?? target.directory
+    try checkSpace(for: total, onDisk: 0, in: place)
+    let part = try PartialFile.create(in: place, name: plan.partialName)
     self.part = part
     self.total = total
     end = total

@@ -32,6 +32,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
   public var verification: Verification?
   /// What the download has done; only after a success.
   public var outcome = FileOutcome.transferred
+  /// Identifies the file as it was when it got its name; only after a success, and only if it was transferred outside of a group.
+  public var version: SourceIdentity?
   /// The version that is at the destination now; only for a download with `knownVersions`, after a success.
   public var record: FileRecord?
 

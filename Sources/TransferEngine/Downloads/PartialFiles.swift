@@ -19,6 +19,18 @@ public enum PartialFiles {
     return directory.regularFile(String(path.baseName))?.identity
   }
 
+  /// Identifies the version of the regular file at a path, if it is this file; `nil` for all others.
+  /// - Parameter rules: a file in a directory that they refuse counts as none.
+  public static func version(
+    ofFileAt path: String, expecting identity: FileIdentity, rules: PathRules = .none
+  ) -> SourceIdentity? {
+    guard let directory = try? Directory.open(path.parentPath, rules: rules),
+      let version = directory.version(of: String(path.baseName)),
+      version.device == identity.device, version.inode == identity.inode
+    else { return nil }
+    return version
+  }
+
   /// The path of a file that was renamed to a path, or to the first of its numbered names that was free; `nil` if none of
   /// these is the file.
   /// - Parameter rules: a file in a directory that they refuse counts as none.

@@ -37,6 +37,23 @@ public struct ResumeData: Sendable, Equatable, Codable {
   /// The destination's options, for a resumed download that names none.
   public var options: DownloadOptions?
 
+  /// Where the file gets its name, if its part file is in another directory.
+  public var landing: Landing?
+
+  /// A directory that is not the part file's.
+  public struct Landing: Sendable, Equatable, Codable {
+    /// An absolute path.
+    public var directory: String
+    /// The copy beside the destination, if the part file is on another file system and was copied.
+    public var copy: FileIdentity?
+  }
+
+  /// The file that is about to be renamed to the destination: the part file, or its copy.
+  public var fileToRename: FileIdentity { landing?.copy ?? partialFile.identity }
+
+  /// The path of the complete file.
+  public var finalPath: String { (landing?.directory ?? partialFile.directory).appendingName(partialFile.finalName) }
+
   /// The bytes on disk, if they are not simply the file's first ones.
   var segments: SegmentRecord? { didSet { version = Self.version(segments) } }
 
@@ -111,8 +128,8 @@ public struct ResumeData: Sendable, Equatable, Codable {
 
   /// The size of the finished file if it is verified, has its final name and its size is unchanged; else `nil`. Blocks.
   func sizeOfNamedFile(in directory: Directory) -> Int64? {
-    guard isVerified, directory.path == partialFile.directory,
-      let size = directory.size(of: partialFile.finalName, expecting: partialFile.identity), size == totalBytes
+    guard isVerified, directory.path == landing?.directory ?? partialFile.directory,
+      let size = directory.size(of: partialFile.finalName, expecting: fileToRename), size == totalBytes
     else { return nil }
     return size
   }

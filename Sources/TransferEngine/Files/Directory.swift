@@ -139,6 +139,15 @@ package final class Directory: Sendable {
     return (PartialFile.identity(of: file), Int64(status.st_size))
   }
 
+  /// Identifies the regular file with this name. Does not follow symbolic links.
+  func version(of name: String) -> SourceIdentity? {
+    var status = stat()
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      return nil
+    }
+    return SourceIdentity(status)
+  }
+
   func remove(_ name: String) { unlinkat(descriptor, name, 0) }
 
   /// Bytes that this user can still write here; `nil` if the file system does not report it.

@@ -92,6 +92,18 @@ final class PartialFile: Sendable {
     return fstat(descriptor, &status) == 0 ? FileStamp(status) : nil
   }
 
+  /// Identifies the file as it is now, also after it got another name.
+  var version: SourceIdentity? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? SourceIdentity(status) : nil
+  }
+
+  /// The time of the last change of its bytes.
+  var modified: timespec? {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? status.st_mtim : nil
+  }
+
   /// Sets the modification time. The time of the last access stays. A file system that cannot keep the time is no reason to
   /// lose the file.
   func setModified(_ time: timespec) {

@@ -53,7 +53,8 @@ enum GroupPreparation {
   /// Whether a download can stay in a group, before its response is known.
   static func staysInGroup(_ download: GroupDownload, _ session: Session) -> Bool {
     download.interceptor == nil && session.interceptor == nil && download.resumeData == nil
-      && download.request.url.isHTTP && download.request.method == .get && download.request.body == nil
+      && download.destination.partDirectory == nil && download.request.url.isHTTP && download.request.method == .get
+      && download.request.body == nil
   }
 
   /// The directories of the downloads that are prepared together.

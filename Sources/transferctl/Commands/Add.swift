@@ -91,7 +91,8 @@ struct Add: AsyncParsableCommand {
 
     let (connection, client) = if let opened { opened } else { try await open() }
     // Jobs that do not exist yet can only have events after this number.
-    let beginning = waiting.wait && body.count > Waiter.describedJobs ? try await client.stats().lastEvent : nil
+    let sums = waiting.wait && body.count > Waiter.describedJobs && defaults.job.options.onSuccess == .keep
+    let beginning = sums ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(body, keepsIDs: waiting.wait, from: client, over: connection)
     var target: WaitTarget?
     if waiting.wait, options.listing.recursive, let id = outcome.ids.first {

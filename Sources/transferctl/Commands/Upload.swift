@@ -87,7 +87,7 @@ struct Upload: AsyncParsableCommand {
     let client = try await connection.open()
     // Jobs that do not exist yet can only have events after this number. Follow-up actions have no events.
     let canFollowEvents =
-      waiting.wait && lines.count > Waiter.describedJobs && plan.job.options.upload.onSuccess == .keep
+      waiting.wait && lines.count > Waiter.describedJobs && plan.job.options.onSuccess == .keep
       && manifest == nil
     let beginning = canFollowEvents ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(

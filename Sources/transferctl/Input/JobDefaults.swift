@@ -78,6 +78,15 @@ struct JobDefaults: Sendable {
     try job.options.check()
     try job.checkFreshness()
     try job.checkListing()
+    try job.checkSuccessAction()
+    if given.contains("partDir") {
+      job.options.download.partDir = try job.options.download.partDir.map {
+        try paths.absolute($0, relativeTo: directory)
+      }
+    }
+    if given.contains("onSuccess"), case .move(let target) = job.options.onSuccess {
+      job.options.onSuccess = .move(to: try paths.absolute(target, relativeTo: directory))
+    }
     if let destination = job.destination {
       guard job.directory == nil else { throw WireError("destination and directory cannot be combined") }
       guard !destination.hasTrailingSlash else {

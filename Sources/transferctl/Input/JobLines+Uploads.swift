@@ -58,8 +58,8 @@ extension JobLines {
           throw WireError("a manifest may only contain uploads of files")
         }
         var given = job
-        if case .move(let directory) = job.options.upload.onSuccess {
-          given.options.upload.onSuccess = .move(to: try files.paths.absolute(directory))
+        if case .move(let directory) = job.options.onSuccess {
+          given.options.onSuccess = .move(to: try files.paths.absolute(directory))
         }
         return try plan.completed(given, files.file(job.source, relativeTo: files.root), given: names)
       }

@@ -53,6 +53,16 @@ struct AddOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "Keep the part file in this directory, which must exist; the default is beside the file.", valueName: "dir"),
+    completion: .directory)
+  var partDir: String?
+
+  @Option(
+    help: ArgumentHelp("The action on the file when it is complete: keep, or move=DIR.", valueName: "action"))
+  var onSuccess = "keep"
+
+  @Option(
+    help: ArgumentHelp(
       "How many connections fetch the file: 1 to 32, or auto (one, and up to 4 for large files while more help).",
       valueName: "n|auto"))
   var segments: String?
@@ -84,6 +94,7 @@ struct AddOptions: ParsableArguments {
       throw ValidationError("-o is for one file; --recursive keeps the names below -d.")
     }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
+    if let partDir, partDir.isEmpty { throw ValidationError("--part-dir is empty.") }
     if let key {
       if key.isEmpty { throw ValidationError("--key is empty.") }
       try job.network.checkIsNotCertificateKey(key)
@@ -96,6 +107,7 @@ struct AddOptions: ParsableArguments {
       try template.options.check()
       try template.checkFreshness()
       try template.checkListing()
+      try template.checkSuccessAction()
     }
   }
 
@@ -111,6 +123,8 @@ struct AddOptions: ParsableArguments {
     download.maxSize = maxSize?.bytes
     download.mirrors = mirrors
     download.urlFrom = try urlFrom.map { text in try validated { try SecretReference(parsing: text) } }
+    download.partDir = try partDir.map { try paths.absolute($0) }
+    template.options.onSuccess = try validated { try SuccessAction(parsing: onSuccess) }
     if let segments { download.segments = try SegmentCount(parsing: segments) }
     template.options.download = download
     template.options.s3 = s3.options
@@ -125,6 +139,7 @@ struct AddOptions: ParsableArguments {
       directory: try directory.map { try paths.absolute($0) } ?? paths.absolute(paths.currentDirectory()))
     defaults.output = try output.map { text throws(WireError) in try OutputTemplate(parsing: text) }
     defaults.job = try template(paths)
+    defaults.job.options.onSuccess = try defaults.job.options.onSuccess.resolved(paths)
     defaults.paths = paths
     return defaults
   }

@@ -57,7 +57,10 @@ struct UploadArguments: ParsableArguments {
   @OptionGroup var job: JobArguments
 
   func validate() throws {
-    _ = try validated { try options() }
+    try validated {
+      _ = try options()
+      _ = try SuccessAction(parsing: onSuccess)
+    }
     if let to { _ = try validated { try UploadTemplate(parsing: to) } }
     if let key {
       if key.isEmpty { throw ValidationError("--key is empty.") }
@@ -78,7 +81,6 @@ struct UploadArguments: ParsableArguments {
       }
       options.uploadProtocol = .form
     }
-    options.onSuccess = try SuccessAction(parsing: onSuccess)
     options.onChange = onChange
     options.ifAbsent = ifAbsent
     options.verify = verify
@@ -87,21 +89,27 @@ struct UploadArguments: ParsableArguments {
 
   /// - Throws: `CommandFailure` if the directory of `move=` does not exist.
   func plan(_ paths: PathResolver = PathResolver()) throws -> UploadPlan {
-    var options = try options()
-    if case .move(let directory) = options.onSuccess {
-      let directory = try paths.absolute(directory)
-      guard PathResolver.isDirectory(directory) else {
-        throw CommandFailure(
-          .cannotCreate, "the directory \(directory) does not exist; make it before files are moved there")
-      }
-      options.onSuccess = .move(to: directory)
-    }
     var job = try job.template(paths)
-    job.options.upload = options
+    job.options.upload = try options()
     job.options.s3 = s3.options
+    job.options.onSuccess = try SuccessAction(parsing: onSuccess).resolved(paths)
     return UploadPlan(
       target: try to.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       keepsPaths: recursive || root != nil, job: job)
+  }
+}
+
+extension SuccessAction {
+  /// The action with an absolute path.
+  /// - Throws: `CommandFailure` if the directory of `move=` does not exist.
+  func resolved(_ paths: PathResolver) throws -> SuccessAction {
+    guard case .move(let directory) = self else { return self }
+    let path = try paths.absolute(directory)
+    guard PathResolver.isDirectory(path) else {
+      throw CommandFailure(
+        .cannotCreate, "the directory \(path) does not exist; make it before files are moved there")
+    }
+    return .move(to: path)
   }
 }

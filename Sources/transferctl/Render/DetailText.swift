@@ -88,6 +88,10 @@ enum DetailText {
     append(&rows, "max depth", options.listing.maxDepth.map { String($0) })
     append(&rows, "if it exists", options.download.ifExists?.rawValue)
     append(&rows, "mode", options.download.mode)
+    append(&rows, "part files in", options.download.partDir)
+    if detail.job.kind == .download, options.onSuccess != .keep {
+      rows.append(("on success", options.onSuccess.description))
+    }
     append(&rows, "largest size", options.download.maxSize.map { HumanNumbers.size($0) })
     append(&rows, "expected size", options.download.size.map { HumanNumbers.size($0) })
     append(&rows, "pieces", options.download.pieces?.description)
@@ -96,7 +100,7 @@ enum DetailText {
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
-    if detail.job.kind == .upload { append(&rows, options.upload, isSpooled: detail.isSpooled) }
+    if detail.job.kind == .upload { append(&rows, options, isSpooled: detail.isSpooled) }
     append(&rows, "endpoint", options.s3.endpoint)
     append(&rows, "profile", options.s3.profile)
     append(&rows, "region", options.s3.region)
@@ -118,6 +122,7 @@ enum DetailText {
   /// Options with a special line. Every other option gets a line with its name and value.
   private static let optionsInOtherWords: Set<String> = [
     "headers", "secretHeaders", "credentials", "limitRate", "maxAttempts", "connectTimeout", "stallTimeout",
+    "onSuccess",
   ]
 
   /// `userAgent` as `user agent`.
@@ -125,11 +130,12 @@ enum DetailText {
     String(name.flatMap { $0.isUppercase ? " \($0.lowercased())" : String($0) })
   }
 
-  private static func append(_ rows: inout [(String, String)], _ upload: JobOptions.Upload, isSpooled: Bool) {
+  private static func append(_ rows: inout [(String, String)], _ options: JobOptions, isSpooled: Bool) {
+    let upload = options.upload
     rows.append(("protocol", upload.uploadProtocol.rawValue))
     append(&rows, "method", upload.method?.rawValue)
     for field in upload.form { rows.append(("form", field.description)) }
-    rows.append(("on success", isSpooled ? "delete (the copy of standard input)" : upload.onSuccess.description))
+    rows.append(("on success", isSpooled ? "delete (the copy of standard input)" : options.onSuccess.description))
     rows.append(("on change", upload.onChange.rawValue))
     if upload.ifAbsent { rows.append(("if absent", "yes")) }
     if upload.verify { rows.append(("verify", "yes")) }

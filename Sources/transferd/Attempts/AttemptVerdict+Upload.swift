@@ -49,7 +49,7 @@ extension AttemptVerdict {
     settlement.bytesTotal = settlement.bytesDone
     settlement.resumeData = .clear
     settlement.attempt.outcome = .completed
-    let action = record.spec.options.upload.onSuccess
+    let action = record.spec.options.onSuccess
     guard record.spec.spool == nil, action != .keep, let source = response.source else { return }
     settlement.followUp.fileAction = PendingFileAction(
       job: record.job.id, owner: record.spec.owner, path: record.spec.source, action: action,

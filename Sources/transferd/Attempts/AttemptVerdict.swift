@@ -58,6 +58,7 @@ struct AttemptVerdict {
       settlement.reason = response.verification == .some(.none) ? "length unverified" : nil
       let isNamed = !record.spec.destination.hasTrailingSlash
       if isNamed, let path = response.filePath, path != record.spec.destination { settlement.destination = path }
+      settlement.followUp.fileAction = Self.fileAction(of: record, path: response.filePath, response.version)
       // With a name from the response, the journal has stored the one that was suggested.
       if !isNamed, ExistingFileRule(record.spec.options.download) == .rename {
         settlement.destination = response.filePath
@@ -70,6 +71,16 @@ struct AttemptVerdict {
       // An earlier attempt may have begun a part file.
       removesPartFile = record.attemptNumber > 1
     }
+  }
+
+  /// What happens to the file of a completed download; `nil`: it stays.
+  /// - Parameter version: the file that got its name.
+  static func fileAction(of record: JobRecord, path: String?, _ version: SourceIdentity?) -> PendingFileAction? {
+    guard case .move = record.spec.options.onSuccess, let path, let version else { return nil }
+    var action = PendingFileAction(
+      job: record.job.id, owner: record.spec.owner, path: path, action: record.spec.options.onSuccess, stamp: version)
+    action.isDownloaded = true
+    return action
   }
 
   /// Settles an attempt that did not succeed.

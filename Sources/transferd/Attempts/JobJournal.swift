@@ -27,18 +27,14 @@ struct JobJournal: DownloadJournal {
     await reports.transferred([.init(job: id, fence: fence, isLarge: !isSmall)])
     // Small files get no resume data: fetching one again after a crash costs less than storing it for every file.
     try await save(
-      data, encoded: isSmall ? nil : data.encoded(), finishing: data.partialFile.identity.withoutBirth)
+      data, encoded: isSmall ? nil : data.encoded(), finishing: data.fileToRename.withoutBirth)
   }
 
   private func save(_ data: ResumeData, encoded: Data?, finishing: FileIdentity?) async throws {
     let checkpoint = Checkpoint(
       id: id, fence: fence, bytesDone: data.checkpointBytes, bytesTotal: data.totalBytes, resumeData: encoded,
-      destination: isUnnamed ? Self.path(data.partialFile) : nil, finishing: finishing,
+      destination: isUnnamed ? data.finalPath : nil, finishing: finishing,
       finishingRecord: finishing == nil ? nil : data.record)
     guard try await store.checkpoint(checkpoint, at: Date()) else { throw LostClaim(id: id) }
-  }
-
-  private static func path(_ file: ResumeData.Location) -> String {
-    file.directory.appendingName(file.finalName)
   }
 }

@@ -46,7 +46,8 @@ struct JobRunner: Sendable {
           let places = try sources(of: record, download.request, reports)
           sources.begin(id, places)
           download.sources = places
-          guard !Self.mayShareWork(download, record.spec) else {
+          // A group does not tell which file got the name.
+          guard !Self.mayShareWork(download, record.spec) || record.spec.options.onSuccess != .keep else {
             downloads.append((download, fence: record.fence))
             started.append((record, .grouped(id, groupedDownloads)))
             continue
@@ -85,7 +86,7 @@ struct JobRunner: Sendable {
   private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
     let options = spec.options.download
     return download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
-      && options.mirrors.isEmpty && options.size == nil && options.pieces == nil && options.urlFrom == nil
+      && download.destination.partDirectory == nil && options.mirrors.isEmpty && options.size == nil && options.pieces == nil && options.urlFrom == nil
   }
 
   /// Whether an upload may turn out to be a small PUT: one that begins from nothing, to a web server.
@@ -137,6 +138,7 @@ struct JobRunner: Sendable {
     var destination = try Self.destination(of: record, request.url)
     destination.attributes = Self.attributes(spec.options.download)
     destination.existing = ExistingFileRule(spec.options.download)
+    destination.partDirectory = spec.options.download.partDir
     if spec.options.download.ifChanged { destination.knownVersions = record.fileRecords.compactMap { FileRecord($0) } }
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
@@ -204,7 +206,7 @@ struct JobRunner: Sendable {
     return SafeFileName.partial(for: name, token: record.partToken)
   }
 
-  /// The directory of the part file.
+  /// The directory of the destination, and of the part file unless `partDir` names another one.
   static func directory(of record: JobRecord) -> String {
     record.spec.destination.parentPath
   }
@@ -224,11 +226,13 @@ struct JobRunner: Sendable {
     }
   }
 
-  /// Deletes a download's part file. A file in a directory where the job may not write is kept, because it belongs to
+  /// Deletes a download's part file, and the copy of it beside the destination. A file in a directory where the job may not write is kept, because it belongs to
   /// something else.
   static func removeDownload(of record: JobRecord, _ paths: PathPolicy) {
-    PartialFiles.remove(
-      partialName(of: record), in: directory(of: record), rules: paths.rules(for: record.spec.owner, .write))
+    let name = partialName(of: record)
+    let rules = paths.rules(for: record.spec.owner, .write)
+    if let directory = record.spec.options.download.partDir { PartialFiles.remove(name, in: directory, rules: rules) }
+    PartialFiles.remove(name, in: directory(of: record), rules: rules)
   }
 
   private static func digests(_ checksum: String?) -> [ExpectedDigest] {

@@ -22,6 +22,7 @@ extension [PrivilegedField] {
     .init("source", "a path outside memberReadRoots", .anyPath),
     .init("destination", "a path outside memberWriteRoots", .anyPath),
     .init("directory", "a path outside memberWriteRoots", .anyPath),
+    .init("partDir", "a path outside memberWriteRoots", .anyPath),
     .init("onSuccess", "move to a directory outside memberWriteRoots", .anyPath),
     .init("onSuccess", "delete or move a file of another user", .filesOfOthers),
     .init("source", "a URL of an address that is not public", .anyAddress),

@@ -5,8 +5,8 @@ import TransferAPI
 import TransferEngine
 import WireValues
 
-/// Deletes or moves a source file after its upload. The daemon may crash between any two steps: the files on disk then show
-/// which steps were done, and repeating the action has the same result. Only the exact version that was uploaded is deleted
+/// Deletes or moves a source file after its upload, or moves a downloaded file. The daemon may crash between any two steps: the files on disk then show
+/// which steps were done, and repeating the action has the same result. Only the exact version that was transferred is deleted
 /// or moved, and no existing file is replaced.
 ///
 /// All steps use descriptors of directories that were opened and checked. So replacing a parent directory by a link, even
@@ -82,7 +82,7 @@ struct FileActionPerformer {
     if match(of: hidden, in: parent) == .uploaded { return remove(hidden, in: parent) }
     switch match(of: name, in: parent) {
     case .missing: return gone
-    case .changed: return .failed(Self.changed(path))
+    case .changed: return .failed(changed)
     case .foreign: return .failed(Self.foreign(path))
     case .uploaded: break
     }
@@ -91,9 +91,9 @@ struct FileActionPerformer {
     }
     if match(of: hidden, in: parent) == .uploaded { return remove(hidden, in: parent) }
     guard linux_rename_no_replace(parent.descriptor, hidden, parent.descriptor, name) == 0 else {
-      return .failed("\(Self.changed(path)); an intermediate version is kept as \(parent.path(of: hidden))")
+      return .failed("\(changed); an intermediate version is kept as \(parent.path(of: hidden))")
     }
-    return .failed(Self.changed(path))
+    return .failed(changed)
   }
 
   private func remove(_ file: String, in parent: Directory) -> Step {
@@ -108,7 +108,7 @@ struct FileActionPerformer {
     if let parent, parent == directory { return .done("kept \(path): it is in \(directory.path) already", touched: []) }
     let candidates = Self.names(for: path, job: action.job)
     switch parent.map({ match(of: name, in: $0) }) ?? .missing {
-    case .changed: return .failed(Self.changed(path))
+    case .changed: return .failed(changed)
     case .foreign: return .failed(Self.foreign(path))
     case .missing:
       // An earlier run moved the file and then crashed, or another program removed it.
@@ -140,7 +140,7 @@ struct FileActionPerformer {
       }
       // The file was replaced between the check and the rename: move the new version back.
       _ = linux_rename_no_replace(directory.descriptor, candidate, parent.descriptor, name)
-      return .failed(Self.changed(path))
+      return .failed(changed)
     }
     switch errno {
     case EEXIST:
@@ -166,7 +166,7 @@ struct FileActionPerformer {
   /// How a file compares with the version that was uploaded.
   enum Match: Equatable {
     case missing
-    /// The version that was uploaded.
+    /// The version that was transferred.
     case uploaded
     /// That version, but this job's owner may not delete or move it.
     case foreign
@@ -178,6 +178,7 @@ struct FileActionPerformer {
     var status = stat()
     guard fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return .missing }
     guard Self.stamp(status) == action.stamp else { return .changed }
+    if action.isDownloaded { return .uploaded }
     return FileOwnership.mayRemove(fileOf: status.st_uid, jobOf: action.owner, daemon: daemon) ? .uploaded : .foreign
   }
 
@@ -219,7 +220,7 @@ struct FileActionPerformer {
 
   static func foreign(_ path: String) -> String { "kept \(path): it belongs to another user" }
 
-  static func changed(_ path: String) -> String { "kept \(path): it changed after it was uploaded" }
+  var changed: String { "kept \(path): it changed after it was \(action.isDownloaded ? "downloaded" : "uploaded")" }
 
   /// The result if a directory cannot be opened or the rules forbid it.
   static func step(_ action: String, _ error: TransferError) -> Step {

@@ -22,7 +22,7 @@ struct FileCopyMove {
     defer { close(source) }
     var status = stat()
     guard fstat(source, &status) == 0, FileActionPerformer.stamp(status) == performer.action.stamp else {
-      return .failed(FileActionPerformer.changed(path))
+      return .failed(performer.changed)
     }
     // If the daemon crashed after the rename, a complete copy exists already.
     if let copy = candidates.first(where: { isCopy($0, of: source, size: Int64(status.st_size)) }) {
@@ -77,7 +77,7 @@ struct FileCopyMove {
     // The source must not have changed during the copy.
     var after = stat()
     guard fstat(source, &after) == 0, FileActionPerformer.stamp(after) == performer.action.stamp else {
-      return .failed(FileActionPerformer.changed(path))
+      return .failed(performer.changed)
     }
     return nil
   }
@@ -87,7 +87,7 @@ struct FileCopyMove {
     guard fsync(directory.descriptor) == 0 else { return failure(errno) }
     let copy = directory.path(of: candidate)
     guard performer.match(of: performer.name, in: parent) == .uploaded else {
-      return .failed("\(FileActionPerformer.changed(path)); a copy of the uploaded version is \(copy)")
+      return .failed("\(performer.changed); a copy of the transferred version is \(copy)")
     }
     guard unlinkat(parent.descriptor, performer.name, 0) == 0 else { return failure(errno) }
     return .done("moved \(path) to \(copy)", touched: [parent])

@@ -95,7 +95,7 @@ actor FollowUpRunner {
       try await store.record(outcomes, at: Date())
       for outcome in outcomes where outcome.end != .done {
         logger.warning(
-          "an uploaded file was not deleted or moved",
+          "a transferred file was not deleted or moved",
           metadata: ["job": "\(outcome.job)", "reason": "\(outcome.message)"])
       }
     }

@@ -27,6 +27,11 @@ struct DestinationCheck {
       try Self.checkDirectory(path, creating: spec.options.download.createDirectories)
       if !spec.options.download.createDirectories { usable.insert(Array(path.utf8)) }
     }
+    if case .move(let directory) = spec.options.onSuccess {
+      try checkRules(directory, isUnnamed ? nil : String(spec.destination.baseName))
+      try checkMoveDirectory(directory)
+    }
+    if let directory = spec.options.download.partDir { try checkPartDirectory(directory) }
     guard !isUnnamed else { return }
     var status = stat()
     guard lstat(spec.destination, &status) == 0, !spec.mayHaveOtherName else { return }
@@ -36,6 +41,30 @@ struct DestinationCheck {
     if spec.refusesExisting {
       throw Problem(.destinationExists, "cannot write to \(spec.destination): it exists; use --replace to replace it")
     }
+  }
+
+  private mutating func checkMoveDirectory(_ path: String) throws(Problem) {
+    guard !usable.contains(Array(path.utf8)) else { return }
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw Problem(.destinationMissing, "the directory \(path) does not exist; create it before files are moved there")
+    }
+    guard access(path, W_OK | X_OK) == 0 else {
+      throw Problem(.permission, "cannot move files to \(path): permission denied")
+    }
+    usable.insert(Array(path.utf8))
+  }
+
+  /// It is never created: on a mount point without its disk, it would be made on the wrong one.
+  private mutating func checkPartDirectory(_ path: String) throws(Problem) {
+    try checkRules(path, nil)
+    guard !usable.contains(Array(path.utf8)) else { return }
+    var status = stat()
+    if stat(path, &status) != 0, errno == ENOENT {
+      throw Problem(.destinationMissing, "the directory of partDir, \(path), does not exist; create it first")
+    }
+    try Self.checkDirectory(path, creating: false)
+    usable.insert(Array(path.utf8))
   }
 
   private mutating func checkRules(_ directory: String, _ name: String?) throws(Problem) {

@@ -22,7 +22,7 @@ extension JobValidation {
     spec.options = try Self.checked(job.options, url)
     try Self.checkS3(job.options, url)
     spec.options.upload = try Self.checked(job.options.upload, url)
-    if job.spool != nil, job.options.upload.onSuccess != .keep {
+    if job.spool != nil, job.options.onSuccess != .keep {
       throw Problem(.invalid, "onSuccess is for files; spooled input is always deleted after its upload")
     }
     return spec
@@ -72,10 +72,6 @@ extension JobValidation {
         throw Problem(.invalid, "the collection must be on the destination's server")
       }
       options.collection = collection.string
-    }
-    if case .move(let directory) = options.onSuccess {
-      let checked = try Self.checked(directory, true)
-      options.onSuccess = .move(to: checked == "/" ? checked : String(checked.dropLast()))
     }
     return options
   }

@@ -49,6 +49,9 @@ struct JobValidation {
     spec.options = try Self.checked(job.options, url)
     try Self.checkS3(job.options, url)
     spec.options.download.nameFromResponse = destination.hasTrailingSlash
+    spec.options.download.partDir = try spec.options.download.partDir.map { path throws(Problem) in
+      String(try Self.checked(path, true).withoutTrailingSlash)
+    }
     return spec
   }
 
@@ -73,6 +76,7 @@ struct JobValidation {
   private func checkFreshness(of spec: JobSpec, _ job: NewJob) throws(Problem) {
     do {
       try job.checkFreshness()
+      try job.checkSuccessAction()
     } catch {
       throw Problem(.invalid, error.description)
     }
@@ -83,6 +87,9 @@ struct JobValidation {
   /// The rules for every job.
   private func complete(_ spec: inout JobSpec, from job: NewJob) throws(Problem) {
     try checkReferences(of: job.options)
+    if case .move(let directory) = spec.options.onSuccess {
+      spec.options.onSuccess = .move(to: String(try Self.checked(directory, true).withoutTrailingSlash))
+    }
     spec.batch = try Self.name(job.batch, "batch")
     spec.key = try Self.name(job.key, "key")
     guard Self.priorities.contains(job.priority) else {

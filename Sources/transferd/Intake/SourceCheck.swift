@@ -28,7 +28,7 @@ struct SourceCheck: Sendable {
     // The owner of the open file; the name may refer to another file by now.
     let owner = fstat(descriptor, &status) == 0 ? status.st_uid : nil
     close(descriptor)
-    if spec.options.upload.onSuccess != .keep {
+    if spec.options.onSuccess != .keep {
       guard let owner, FileOwnership.mayRemove(fileOf: owner, jobOf: spec.owner) else {
         throw Problem(.permission, "cannot delete or move \(path) afterwards: it belongs to another user")
       }
@@ -58,7 +58,7 @@ struct SourceCheck: Sendable {
     let name = String(spec.source.baseName)
     do throws(TransferError) {
       try readRules.checkSource(spec.source)
-      switch spec.options.upload.onSuccess {
+      switch spec.options.onSuccess {
       case .keep: break
       case .delete: try writeRules.checkDestination(parent, name: name)
       case .move(let directory):
@@ -74,7 +74,7 @@ struct SourceCheck: Sendable {
 
   private static func checkAction(_ spec: JobSpec) throws(Problem) {
     let directory: String?
-    switch spec.options.upload.onSuccess {
+    switch spec.options.onSuccess {
     case .keep: return
     case .delete: directory = nil
     case .move(let target): directory = target

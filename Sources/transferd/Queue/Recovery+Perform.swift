@@ -156,6 +156,8 @@ extension Recovery {
       settlement.resumeData = .clear
       settlement.fileRecord = record.finishingRecord
       if path != record.spec.destination { settlement.destination = path }
+      let version = record.finishing.flatMap { PartialFiles.version(ofFileAt: path, expecting: $0, rules: rules) }
+      settlement.followUp.fileAction = AttemptVerdict.fileAction(of: record, path: path, version)
     } catch {
       settlement.event = .postpone
       settlement.retryDelay = .seconds(1)
