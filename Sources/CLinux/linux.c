@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,6 +51,20 @@ int linux_openat(int directory, const char *name, int flags, unsigned mode) {
 int linux_sync_file_system(int descriptor) { return syncfs(descriptor); }
 
 int linux_reserve_space(int descriptor, int64_t size) { return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size); }
+
+int linux_set_attribute(int descriptor, const char *name, const char *value, uint64_t size) {
+  return fsetxattr(descriptor, name, value, (size_t)size, 0);
+}
+
+int linux_is_open_for_writing(int descriptor) {
+  // A program that opens the file in this moment breaks the lease, and SIGIO would end the process.
+  signal(SIGIO, SIG_IGN);
+  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0) {
+    fcntl(descriptor, F_SETLEASE, F_UNLCK);
+    return 0;
+  }
+  return errno == EAGAIN ? 1 : -1;
+}
 
 int64_t linux_file_system_type(int descriptor) {
   struct statfs status;

@@ -16,6 +16,8 @@ public struct Waiting: Codable, Equatable, Sendable {
     case window
     /// Another job or a batch has to complete first.
     case after
+    /// The configured `quota` of the day is used up.
+    case limit
     /// The network interface that it must use does not exist.
     case network
     /// The disk of its destination is full, or the daemon's database cannot be used.

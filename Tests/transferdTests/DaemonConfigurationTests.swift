@@ -60,8 +60,13 @@ import TransferEngine
           onFailure:
             - /bin/false
           timeout: 5s
+        minFree: 2G
+        quota: 50G/day
+        xattr: true
       """)
     var expected = DaemonConfiguration()
+    expected.storage = .init(minFree: 2 << 30, notesOrigin: true)
+    expected.limits.quota = 50 << 30
     expected.limits.queue.admission = Admission(maxActive: 3, maxPerOrigin: .fixed(2))
     expected.limits.maxAttempts = 5
     expected.limits.timeouts = .init(connect: .seconds(120), stall: .milliseconds(500))
@@ -116,7 +121,10 @@ import TransferEngine
       ("transferd:\n  stallTimeout: 0\n", ["stallTimeout is \"0\"", "above 0"]),
       ("transferd:\n  historyDays: -1\n", ["historyDays is \"-1\"", "from 0 to"]),
       ("transferd:\n  logLevel: loud\n", ["logLevel is \"loud\"", "trace, debug, info"]),
-      ("transferd:\n  hooks:\n    onComplet: [/x]\n", ["line 3", "\"onComplet\"", "onComplete, onFailure, timeout"]),
+      (
+        "transferd:\n  hooks:\n    onComplet: [/x]\n",
+        ["line 3", "\"onComplet\"", "onComplete, onFailure, onBatchEnd, timeout"]
+      ),
       ("transferd:\n  hooks:\n    onComplete: /x\n", ["line 3", "hooks.onComplete is \"/x\"", "a list of words"]),
       ("transferd:\n  hooks:\n    onFailure: [x]\n", ["line 3", "absolute path"]),
       ("transferd:\n  hooks: 3\n", ["line 2", "hooks"]),

@@ -133,6 +133,29 @@ import TransferAPI
     #expect(waiting(closed, retryIn: 90)?.reason == .retry)
   }
 
+  @Test("a missing interface is a wait for the network, with its message")
+  func missingInterface() {
+    let missing = waiting(queue(), retryIn: 30, error: .network)
+    #expect(missing?.reason == .network && missing?.until == Self.now + 30)
+    #expect(missing?.detail.hasPrefix("m; ") == true)
+  }
+
+  @Test("a quota that is used up holds up every job until its end, and then none")
+  func quota() {
+    var queue = queue()
+    let actions = queue.handle(.quotaUsedUp(until: Self.now + 60), now: Self.now)
+    #expect(actions.contains(.wakeAt(Self.now + 60)))
+    let limit = waiting(queue)
+    #expect(limit?.reason == .limit && limit?.until == Self.now + 60)
+    // The search that was under way finds nothing.
+    let search = JobQueueAction.Search(excludedOrigins: [], reopenTimes: [:], limit: 1)
+    _ = queue.handle(.found([], search, wakeTime: nil), now: Self.now)
+    #expect(queue.handle(.jobsChanged, now: Self.now + 1).contains(.wakeAt(Self.now + 60)))
+    let later = queue.handle(.jobsChanged, now: Self.now + 60)
+    #expect(later.contains { if case .search = $0 { true } else { false } })
+    #expect(queue.quotaEnds == nil && waiting(queue) == nil)
+  }
+
   @Test("an origin that cannot be reached says so")
   func unreachable() {
     var queue = queue()

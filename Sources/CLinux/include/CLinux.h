@@ -27,6 +27,14 @@ int linux_sync_file_system(int descriptor);
 /// fallocate(2) with FALLOC_FL_KEEP_SIZE: reserves space for a file without changing its size. Returns -1 and sets errno.
 int linux_reserve_space(int descriptor, int64_t size);
 
+/// fsetxattr(2): sets an extended attribute. Returns -1 and sets errno on failure.
+int linux_set_attribute(int descriptor, const char *name, const char *value, uint64_t size);
+
+/// Whether a regular file is open for writing: asks for a read lease (F_SETLEASE of fcntl(2)), which the kernel refuses then,
+/// and gives it back. 1: it is; 0: it is not; -1: unknown, because the file belongs to another user or its file system has no
+/// leases. The descriptor must be opened with O_RDONLY.
+int linux_is_open_for_writing(int descriptor);
+
 /// The type of the file system of an open descriptor (`f_type` of fstatfs(2)); -1 if it is unknown.
 int64_t linux_file_system_type(int descriptor);
 

@@ -7,6 +7,7 @@ final class Checkpointer: Sendable {
   private let journal: (any DownloadJournal)?
   private let loop: any TransferPerformer
   private let id: TransferID
+  private let plan: DownloadPlan
 
   private struct State {
     var receiver: DownloadReceiver?
@@ -20,10 +21,11 @@ final class Checkpointer: Sendable {
     var waiters: [CheckedContinuation<Bool, Never>] = []
   }
 
-  init(journal: (any DownloadJournal)?, loop: any TransferPerformer, id: TransferID) {
+  init(journal: (any DownloadJournal)?, loop: any TransferPerformer, id: TransferID, plan: DownloadPlan) {
     self.journal = journal
     self.loop = loop
     self.id = id
+    self.plan = plan
   }
 
   /// Set before the transfer begins.
@@ -125,6 +127,7 @@ final class Checkpointer: Sendable {
     guard var data, let part else { return }
     // What is noted now is synced below.
     let segments = board?.record
+    let plan = plan
     // The first record only names the file, so nothing has to be synced for it.
     if receiver.shared.withLock({ $0.isRecorded }) {
       try await BlockingIO.run { () throws(TransferError) in
@@ -135,6 +138,8 @@ final class Checkpointer: Sendable {
           part.directory.remove(PieceMap.name(of: part.name))
           throw error
         }
+        // The length may not be known before.
+        try plan.checkFree(in: [part.directory])
       }
       data.checkpointBytes = segments?.synced.count ?? written
       data.segments = segments

@@ -17,6 +17,9 @@ public struct DownloadDestination: Sendable, Equatable {
   /// An existing directory for the part file, which may be on another file system; `nil`: beside the destination. From another
   /// file system the complete file is copied under a hidden name beside the destination, synced and then renamed.
   public var partDirectory: String?
+  /// Bytes that must stay free on the file systems of the destination and of the part file. Otherwise the download fails with
+  /// `.diskFull`.
+  public var minimumFree: Int64 = 0
   /// With a value, a file that exists is fetched only if the server has another version; these are the versions that may be
   /// at the destination. It is replaced only if it is still one of them. The size and the time of any other file are compared
   /// with the response: if one differs, the download fails, or replaces it if `existing` says so. Only for a name that is

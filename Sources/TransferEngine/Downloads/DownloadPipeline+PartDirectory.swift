@@ -11,6 +11,13 @@ extension DownloadPipeline {
     context.directories = directory.flatMap { directory in part.map { (directory, $0) } }
   }
 
+  /// Checks the file systems that the file uses.
+  func checkFree(_ context: AttemptContext, _ directory: Directory?) async throws(TransferError) {
+    guard plan.destination.minimumFree > 0 else { return }
+    let (plan, directories) = (plan, [directory, context.directories?.part].compactMap { $0 })
+    try await BlockingIO.run { () throws(TransferError) in try plan.checkFree(in: directories) }
+  }
+
   /// Copies a complete part file beside its destination, which is on another file system, and syncs it to disk. Until the copy
   /// has its final name, the part file stays.
   func copy(

@@ -39,7 +39,7 @@ extension DownloadPipeline {
     _ isDecoding: Bool, _ id: TransferID, _ loop: any TransferPerformer, base: TransferRequest? = nil
   ) -> RunningTransfer {
     let core = core
-    let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id)
+    let checkpoints = Checkpointer(journal: plan.journal, loop: loop, id: id, plan: plan)
     let base = base ?? request
     if plan.sources.count == 0 { beginSources() }
     plan.sources.connect(plan.lead)

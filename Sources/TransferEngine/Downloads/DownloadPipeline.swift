@@ -215,6 +215,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
       context.contributions[PieceCheck.earlier] = context.pieces ?? ByteRanges(0..<context.onDisk)
     }
     if !isWhole(context) {
+      try await checkFree(context, directory)
       if request.url.isHTTP {
         try await fetch(&context, request, directory)
       } else if let kept = try await keptRemote(context, request) {

@@ -111,6 +111,16 @@ struct DownloadPlan: Sendable {
       destination.directory, creating: options.contains(.createIntermediateDirectories), rules: rules)
   }
 
+  /// - Throws: `.diskFull` if the file system of a directory has less than ``DownloadDestination/minimumFree``. Blocks.
+  func checkFree(in directories: [Directory]) throws(TransferError) {
+    let least = destination.minimumFree
+    guard least > 0 else { return }
+    for directory in directories {
+      guard let free = directory.freeBytes, free < least else { continue }
+      throw .file(.diskFull("\(directory.path) has \(free) bytes free, and \(least) have to stay free"))
+    }
+  }
+
   /// Opens the part file's directory; `nil` if that is the destination's. Blocks.
   func openPartDirectory() throws(TransferError) -> Directory? {
     guard chooser == nil, let path = destination.partDirectory else { return nil }

@@ -286,8 +286,12 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   private func checkSpace(for total: Int64?, onDisk: Int64, in directory: Directory) throws(TransferError) {
     guard let total else { return }
     let missing = try (CheckedNumber(total) - onDisk).orThrow(TransferError.response(.malformed("the length \(total)")))
-    guard missing > Self.unrecordedLimit, let free = directory.freeBytes, free < missing else { return }
-    throw .file(.diskFull("\(directory.path) has \(free) bytes free, \(missing) are needed"))
+    let least = plan.destination.minimumFree
+    guard missing > Self.unrecordedLimit || least > 0, let free = directory.freeBytes,
+      free < missing.saturatingSum(least)
+    else { return }
+    let rest = least > 0 ? ", and \(least) have to stay free" : ""
+    throw .file(.diskFull("\(directory.path) has \(free) bytes free, \(missing) are needed\(rest)"))
   }
 
   // MARK: Facts, where the protocol has no head

@@ -10,6 +10,9 @@ public struct FileAttributes: Hashable, Sendable {
   public var usesRemoteTime = false
   /// A larger file is an error, before it is written if the server announces its length; `nil`: no limit.
   public var maximumBytes: Int64?
+  /// Extended attributes by name (xattr(7)), set before the file gets its name. A file system that cannot keep them is no reason
+  /// to lose the file.
+  public var extended: [String: String] = [:]
 
   /// The usual permissions, the time of the download, any size.
   public init() {}
@@ -42,7 +45,8 @@ extension PartialFile {
     as name: String, in target: Directory?, _ replacement: Replacement, _ attributes: FileAttributes,
     _ validators: Validators
   ) throws(TransferError) -> String {
-    try land(
+    setExtended(attributes.extended)
+    return try land(
       as: name, in: target, replacement, permissions: attributes.permissions.map { mode_t($0) },
       modified: attributes.usesRemoteTime ? validators.modified : nil)
   }

@@ -111,6 +111,11 @@ final class PartialFile: Sendable {
     futimens(descriptor, &times)
   }
 
+  /// Sets extended attributes, as far as the file system can keep them.
+  func setExtended(_ attributes: [String: String]) {
+    for (name, value) in attributes { _ = linux_set_attribute(descriptor, name, value, UInt64(value.utf8.count)) }
+  }
+
   /// Bytes of the disk that the file already has, written or only reserved.
   var allocatedBytes: Int64 {
     var status = stat()

@@ -25,6 +25,7 @@ enum GroupPreparation {
     let plan = member.makePlan()
     let directory = try directories.open(plan)
     try plan.checkRules(in: directory)
+    try plan.checkFree(in: [directory])
     let existing = try plan.examine(directory)
     switch existing {
     case nil, .fetch?, .ask?: break

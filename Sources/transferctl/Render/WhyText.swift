@@ -50,6 +50,7 @@ enum WhyText {
     case .blockedBy:
       guard let first = detail.blockedBy else { return "It starts when that upload has ended." }
       return "It starts when job \(first) has ended."
+    case .limit: return "It starts at that time. A larger quota in the configuration applies after a reload."
     case .network: return "It starts when the interface is there; ip link show lists those of this machine."
     case .disk: return "It continues when the disk can be written again."
     }

@@ -107,10 +107,15 @@ struct AttemptVerdict {
       settleDisplaced(by: "a job with a higher priority took its slot")
     case .window? where error.isCancelled:
       settleDisplaced(by: "its window \(record.spec.options.schedule.window?.description ?? "") has closed")
-    case .restart? where error.isCancelled, .shutdown? where error.isCancelled:
+    case .restart? where error.isCancelled, .shutdown? where error.isCancelled, .quota? where error.isCancelled:
       settlement.event = .requeue
       settlement.resetAttempts = true
-      settlement.reason = stop == .restart ? "its settings changed" : "the daemon stopped"
+      settlement.reason =
+        switch stop {
+        case .restart: "its settings changed"
+        case .quota: "the quota of the day is used up"
+        default: "the daemon stopped"
+        }
       settlement.attempt.outcome = .interrupted
     default:
       settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)

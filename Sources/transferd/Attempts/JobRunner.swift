@@ -19,6 +19,7 @@ struct JobRunner: Sendable {
   let bandwidth: JobBandwidth
   /// What running downloads know of their sources.
   let sources = JobSources()
+  var storage = StorageRules()
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Default timeouts for connecting and for progress, for jobs that do not set their own.
@@ -139,6 +140,7 @@ struct JobRunner: Sendable {
     destination.attributes = Self.attributes(spec.options.download)
     destination.existing = ExistingFileRule(spec.options.download)
     destination.partDirectory = spec.options.download.partDir
+    storage.apply(to: &destination, of: spec)
     if spec.options.download.ifChanged { destination.knownVersions = record.fileRecords.compactMap { FileRecord($0) } }
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }

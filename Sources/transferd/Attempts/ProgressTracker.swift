@@ -17,19 +17,28 @@ final class ProgressTracker: Sendable {
     var rate: Double?
     /// Whether the engine has reported progress. Before that its zero is meaningless.
     var hasStarted = false
+    /// Bytes of this attempt that `transferred` has.
+    var counted: Int64 = 0
   }
 
   /// Time constant in seconds for smoothing the rates.
   static let smoothing = 15.0
 
   private let entries = Mutex<[JobID: Entry]>([:])
+  private let sum = Mutex<Int64>(0)
+
+  /// Body bytes that all attempts have received and sent, as far as they are known: exact when an attempt has ended.
+  var transferred: Int64 { sum.withLock { $0 } }
 
   func add(_ id: JobID, of owner: UInt32, _ request: AttemptRequest, bytesDone: Int64) {
     entries.withLock { $0[id] = Entry(owner: owner, request: request, lastBytes: bytesDone, lastTime: .now) }
   }
 
-  func remove(_ id: JobID) {
-    entries.withLock { $0[id] = nil }
+  /// - Parameter transferred: the bytes that the whole attempt has received or sent.
+  func remove(_ id: JobID, transferred: Int64) {
+    let counted = entries.withLock { $0.removeValue(forKey: id)?.counted } ?? 0
+    let rest = (CheckedNumber(transferred) - counted).nonNegative ?? 0
+    sum.withLock { $0 = $0.saturatingSum(rest) }
   }
 
   var isEmpty: Bool { entries.withLock { $0.isEmpty } }
@@ -44,12 +53,15 @@ final class ProgressTracker: Sendable {
         if !entry.hasStarted {
           // Bytes from earlier attempts do not count towards this attempt's rate.
           entry.hasStarted = entry.request.progress != TransferProgress()
+          if entry.hasStarted { count((CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0, &entry) }
           entry.lastBytes = bytes
           entry.lastTime = now
           entries[id] = entry
           continue
         }
-        let current = Double((CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0) / seconds
+        let gained = (CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0
+        count(gained, &entry)
+        let current = Double(gained) / seconds  // checked: Doubles do not trap
         // Exponential smoothing, weighted by time so that it does not depend on the sampling interval.
         let weight = 1 - exp(-seconds / Self.smoothing)  // checked: Doubles do not trap
         entry.rate = entry.rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
@@ -58,6 +70,11 @@ final class ProgressTracker: Sendable {
         entries[id] = entry
       }
     }
+  }
+
+  private func count(_ gained: Int64, _ entry: inout Entry) {
+    entry.counted = entry.counted.saturatingSum(gained)
+    sum.withLock { $0 = $0.saturatingSum(gained) }
   }
 
   func progress(of id: JobID) -> Progress? {

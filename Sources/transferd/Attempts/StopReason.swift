@@ -13,6 +13,8 @@ enum StopReason: Int, Comparable, Sendable {
   case restart
   /// The daemon is stopping.
   case shutdown
+  /// The day's quota is used up.
+  case quota
   case pause
   /// Its deadline has passed: the job fails.
   case deadline

@@ -19,7 +19,7 @@ struct ConfigurationKey: Sendable {
   let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) throws(DaemonConfiguration.Invalid) -> Bool
 
   static let all: [ConfigurationKey] =
-    limitKeys + [
+    limitKeys + storageKeys + [
       number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
       scalar("maxPerOrigin", "auto or a whole number from 1 to \(DaemonConfiguration.activeRange.upperBound)") {
         $0.limits.queue.admission.maxPerOrigin = $1
@@ -97,7 +97,7 @@ struct ConfigurationKey: Sendable {
 
   // MARK: Value types
 
-  private typealias Change<Value> = @Sendable (inout DaemonConfiguration, Value) -> Void
+  typealias Change<Value> = @Sendable (inout DaemonConfiguration, Value) -> Void
 
   private static func number(
     _ name: String, _ range: ClosedRange<Int>, _ change: @escaping Change<Int>
@@ -177,7 +177,7 @@ struct ConfigurationKey: Sendable {
     }
   }
 
-  private static func scalar<Value>(
+  static func scalar<Value>(
     _ name: String, _ allowed: String, isPrivate: Bool = false, _ change: @escaping Change<Value>,
     _ parse: @escaping @Sendable (String) -> Value?
   ) -> ConfigurationKey {

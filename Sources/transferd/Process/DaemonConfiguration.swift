@@ -23,6 +23,8 @@ struct DaemonConfiguration: Equatable, Sendable {
   var memberRoots = MemberRoots()
   /// Limits of speed.
   var rates = LimitSettings.Rates()
+  /// Disks and files of downloads.
+  var storage = StorageRules.Settings()
   /// What it says about some servers.
   var origins = OriginRules.none
   /// The names of the settings that something has set.

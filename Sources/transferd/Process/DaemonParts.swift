@@ -12,6 +12,7 @@ struct DaemonParts: Sendable {
   let session: Session
   let network: NetworkRules
   let paths: PathPolicy
+  let storage: StorageRules
   let followUps: FollowUpRunner
   let scheduler: Scheduler
   let intake: JobIntake
@@ -29,12 +30,13 @@ struct DaemonParts: Sendable {
     (self.store, self.hub, self.paths) = (store, hub, paths)
     session = try await setup.session(store)
     network = NetworkRules(configuration.network)
+    storage = StorageRules(configuration.storage)
     let runner = JobRunner(
       session: session, store: store,
       secrets: SecretResolver(environment: setup.environment, home: ProcessSetup.homeDirectory()),
       stateDirectory: setup.state, network: network, paths: paths,
       groupedDownloads: GroupedDownloads(session: session, store: store),
-      groupedUploads: GroupedUploads(session: session), bandwidth: JobBandwidth(session))
+      groupedUploads: GroupedUploads(session: session), bandwidth: JobBandwidth(session), storage: storage)
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     scheduler = Scheduler(
       store: store, limits: setup.bounded(configuration.limits),
@@ -47,6 +49,7 @@ struct DaemonParts: Sendable {
       logger: logger, bounded: { setup.bounded($0) })
     try await limits.load()
     try await scheduler.loadBatchLimits()
+    try await scheduler.loadQuota()
     try await scheduler.loadBlockingUploads()
     try await scheduler.loadCrashMarks()
     try await scheduler.loadDependencies()
@@ -104,6 +107,7 @@ struct DaemonParts: Sendable {
   func reload() async throws {
     let fresh = try DaemonConfiguration.load(setup.flags, environment: setup.environment)
     network.set(fresh.network)
+    storage.set(fresh.storage)
     await limits.reload(fresh.limitSettings)
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)

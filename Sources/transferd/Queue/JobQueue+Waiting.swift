@@ -40,7 +40,7 @@ extension JobQueue {
 
   private func waitingForRetry(_ job: Job, _ time: Date, _ facts: WaitFacts, _ now: Date) -> Waiting {
     if job.error?.code == .diskFull {
-      return Waiting(.disk, until: time, "the disk was full; it looks for free space again then")
+      return Waiting(.disk, until: time, "there was too little space on the disk; it looks for free space again then")
     }
     if let error = job.error, error.code == .network {
       return Waiting(.network, until: time, "\(error.message); it looks for it again then, or when the network changes")
@@ -62,6 +62,9 @@ extension JobQueue {
     if isStopping { return Waiting(.slot, "the daemon is stopping") }
     if isolated != nil {
       return Waiting(.slot, "another job runs alone, because the daemon crashed twice while it ran")
+    }
+    if let time = quotaEnds, time > now {
+      return Waiting(.limit, until: time, "the day's quota of bytes is used up; the next day begins then")
     }
     let admission = limits.admission
     guard load.total < admission.maxActive else {

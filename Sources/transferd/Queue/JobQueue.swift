@@ -61,6 +61,8 @@ struct JobQueue: Sendable {
   private var hasSearchedToRunAlone = false
   /// No search before this time, because the store failed.
   private(set) var searchesAgainAt: Date?
+  /// No job begins before this time, because the day's quota is used up.
+  private(set) var quotaEnds: Date?
   private var operation: Operation?
   /// Attempts that ended and are not stored yet, in the order of their ends.
   private var ended: [JobID] = []
@@ -101,11 +103,16 @@ struct JobQueue: Sendable {
       hasSearchedToRunAlone = false
       // The daemon has only one alarm, for the earliest time, so a later time is requested again.
       if let time = searchesAgainAt, time > now { actions.append(.wakeAt(time)) }
+      if let time = quotaEnds, time > now { actions.append(.wakeAt(time)) }
     case .isolationNeeded:
       mayNeedIsolation = true
     case .limitsChanged(let limits):
       self.limits = limits
       lastEmptyExclusions = nil
+    case .quotaUsedUp(let time):
+      quotaEnds = time
+      isWindowStale = true
+      if let time { actions.append(.wakeAt(time)) }
     case .found(let candidates, let search, let wakeTime, let cursor):
       operation = nil
       self.cursor = cursor
@@ -244,6 +251,7 @@ struct JobQueue: Sendable {
   private mutating func nextOperation(now: Date) -> [JobQueueAction] {
     guard isStarted, operation == nil else { return [] }
     if let time = searchesAgainAt, time <= now { searchesAgainAt = nil }
+    if let time = quotaEnds, time <= now { quotaEnds = nil }
     if load.total >= limits.admission.maxActive, ended.isEmpty {
       return preempt(now: now)
     }
@@ -256,7 +264,7 @@ struct JobQueue: Sendable {
     }
     if !picked.isEmpty || !ended.isEmpty { return [turn(claiming: picked)] }
     guard mayNeedIsolation, !hasSearchedToRunAlone, isolated == nil, attempts.isEmpty, !isStopping,
-      searchesAgainAt == nil
+      searchesAgainAt == nil, quotaEnds == nil
     else { return [] }
     hasSearchedToRunAlone = true
     operation = .isolatedSearch
@@ -286,7 +294,8 @@ struct JobQueue: Sendable {
 
   /// The waiting jobs to start in the free slots.
   private mutating func pick(now: Date) -> Pick {
-    guard isolated == nil, !isStopping, load.total < limits.admission.maxActive, finishing < limits.maximumFinishing
+    guard isolated == nil, !isStopping, quotaEnds == nil, load.total < limits.admission.maxActive,
+      finishing < limits.maximumFinishing
     else { return .jobs([]) }
     governor.adjustToClock(now)
     let capacity = capacityRule(now: now)

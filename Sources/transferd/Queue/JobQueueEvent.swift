@@ -9,6 +9,8 @@ enum JobQueueEvent: Sendable {
   /// There are jobs that must run in isolation.
   case isolationNeeded
   case limitsChanged(JobQueue.Limits)
+  /// No job begins before this time, because the day's quota is used up; `nil`: it is not.
+  case quotaUsedUp(until: Date?)
   /// A search has ended.
   /// - Parameters:
   ///   - wakeTime: when a waiting job can start without any other event; `nil` if none can.

@@ -38,6 +38,7 @@ extension Scheduler {
 
   /// The wall clock was set: other times may be due now.
   func clockChanged() {
+    countQuota()
     checkTimes()
     wake()
   }

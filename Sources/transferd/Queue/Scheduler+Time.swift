@@ -37,6 +37,7 @@ extension Scheduler {
     sampler = Task {
       while !Task.isCancelled, !tracker.isEmpty {
         tracker.sample()
+        self.countQuota()
         try? await Task.pause(for: .milliseconds(500))
       }
       self.sampler = nil

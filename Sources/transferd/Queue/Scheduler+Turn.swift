@@ -64,7 +64,8 @@ extension Scheduler {
     if queue.load.perOrigin[attempt.record.spec.origin] == nil { runner.bandwidth.forget(attempt.record.spec.origin) }
     startFollowUps(settlement, attempt.record)
     log(settlement)
-    tracker.remove(settlement.id)
+    tracker.remove(settlement.id, transferred: settlement.attempt.bytesReceived)
+    countQuota()
     let state = isSettled ? try? JobState.running.applying(settlement.event) : nil
     for waiter in attempt.waiters { waiter.resume(returning: state) }
   }

@@ -14,6 +14,8 @@ actor Scheduler {
     var timeouts = JobRunner.Timeouts()
     var maxAttempts = 20
     var hooks = HookConfiguration()
+    /// Body bytes a day, received and sent; `nil`: no limit.
+    var quota: Int64?
   }
 
   /// An attempt under way.
@@ -51,6 +53,7 @@ actor Scheduler {
   var dependencyCheck = DependencyCheck()
   /// The time of day by the machine's time zone.
   let localTime: @Sendable (Date) -> RateTimetable.LocalTime
+  var quota = QuotaMeter(day: LocalDay(containing: Date()))
 
   init(
     store: Store, limits: Limits, governor: OriginGovernor, logger: Logger, runner: JobRunner,
@@ -72,6 +75,7 @@ actor Scheduler {
     self.limits = limits
     self.limits.queue.admission.batches = batchLimits.compactMapValues(\.maxActive)
     send(.limitsChanged(self.limits.queue))
+    countQuota()
   }
 
   /// Call this after a change that may allow a job to start.
@@ -189,6 +193,10 @@ actor Scheduler {
     send(.shutdown)
     await withCheckedContinuation { continuation in
       if queue.isIdle { continuation.resume() } else { idleWaiters.append(continuation) }
+    }
+    if limits.quota != nil {
+      countQuota()
+      await storeQuota(quota.day.name, quota.used)
     }
   }
 }
