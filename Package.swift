@@ -205,7 +205,7 @@ let package = Package(
     fuzzCases,
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["TransferAPI", "TransferEngine", "TestSupport", "ResumableServer"],
+      dependencies: ["Digests", "TransferAPI", "TransferEngine", "TestSupport", "ResumableServer"],
       swiftSettings: common),
   ]
 )

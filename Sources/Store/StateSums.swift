@@ -90,6 +90,7 @@ extension Transaction {
         bind("owner", id.owner)
       }
     }
+    try noteBatchEnds(sums.changes)
     sums = StateSums()
   }
 

@@ -38,12 +38,19 @@ extension Transaction {
   /// Stores a hook. Called after the row says that the job has ended: the payload is the row's content.
   func noteHook(of id: JobID, _ wantsHook: Bool, to state: JobState, at now: Date) throws {
     let kind: PendingHook.Kind
+    let event: DeliveryEvent
+    let receivers: [String]
     switch state {
-    case .completed: kind = .complete
-    case .failed: kind = .failure
+    case .completed: (kind, event, receivers) = (.complete, .jobCompleted, targets.jobCompleted)
+    case .failed: (kind, event, receivers) = (.failure, .jobFailed, targets.jobFailed)
     case .queued, .running, .retrying, .paused, .cancelled: return
     }
-    guard wantsHook, let record = try JobRecord.fetch(db, id: id, in: .everything) else { return }
+    guard wantsHook || !receivers.isEmpty, let record = try JobRecord.fetch(db, id: id, in: .everything) else { return }
+    if !receivers.isEmpty {
+      let notice = String(decoding: try WireCoding.encoder().encode(JobNotice(event, record.job)), as: UTF8.self)
+      for target in receivers { try deliver(event, about: "\(id)", notice, to: target, at: now) }
+    }
+    guard wantsHook else { return }
     let payload = String(decoding: try WireCoding.encoder().encode(record.job), as: UTF8.self)
     try run(
       """

@@ -12,10 +12,15 @@ struct Transaction {
   var sums = StateSums()
   /// Secrets were erased. Their old bytes stay in the WAL and the file until the next complete checkpoint.
   var isErasing = false
+  /// Who gets events.
+  let targets: DeliveryTargets
+  /// A batch may have ended.
+  var hasBatchEnd = false
 
-  init(_ db: Database, path: String) {
+  init(_ db: Database, path: String, targets: DeliveryTargets = .none) {
     self.db = db
     self.path = path
+    self.targets = targets
     statements = StatementCache(db)
   }
 

@@ -22,6 +22,8 @@ final class WriteQueue: Sendable {
     var waiting: [Operation] = []
     var isWriting = false
     var isClosed = false
+    var targets = DeliveryTargets.none
+    var onBatchEnd: @Sendable () -> Void = {}
     /// When erased secrets were last taken out of the WAL.
     var lastScrub: ContinuousClock.Instant?
     /// When they are to be taken out the next time; `nil`: nothing was erased since.
@@ -91,6 +93,10 @@ final class WriteQueue: Sendable {
     }
   }
 
+  func setDeliveryTargets(_ targets: DeliveryTargets, onBatchEnd: @escaping @Sendable () -> Void) {
+    state.withLock { ($0.targets, $0.onBatchEnd) = (targets, onBatchEnd) }
+  }
+
   var isClosed: Bool { state.withLock { $0.isClosed } }
   /// Operations that no transaction has taken up yet.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -150,7 +156,8 @@ final class WriteQueue: Sendable {
   }
 
   private func commit(_ group: [Operation], _ db: Database) {
-    var transaction = Transaction(db, path: path)
+    let (targets, onBatchEnd) = state.withLock { ($0.targets, $0.onBatchEnd) }
+    var transaction = Transaction(db, path: path, targets: targets)
     var performed: [Performed] = []
     performed.reserveCapacity(group.count)
     do {
@@ -170,6 +177,7 @@ final class WriteQueue: Sendable {
       return
     }
     if !transaction.events.isEmpty { onEvents(transaction.events) }
+    if transaction.hasBatchEnd { onBatchEnd() }
     for performed in performed { performed.answer(nil) }
     if transaction.isErasing { planScrub() }
   }

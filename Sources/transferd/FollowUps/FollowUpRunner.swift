@@ -55,6 +55,7 @@ actor FollowUpRunner {
         case .fileActions: try await performFileActions()
         case .hooks: try await runHooks()
         case .remoteCleanups: try await cleanUpServers()
+        case .deliveries: try await deliver()
         }
       } catch StoreError.closed {
         break
@@ -72,6 +73,7 @@ actor FollowUpRunner {
     var due: [FollowUpWork: Date] = [:]
     due[.fileActions] = try? await store.nextFileAction()
     due[.remoteCleanups] = try? await store.nextRemoteCleanup()
+    due[.deliveries] = try? await store.nextDelivery()
     alarm?.cancel()
     alarm = nil
     guard let delay = timetable.delay(due: due, time: Date(), now: .now) else { return }

@@ -2,5 +2,5 @@ import FoundationEssentials
 
 /// The kinds of follow-up actions of ended jobs.
 enum FollowUpWork: CaseIterable, Hashable {
-  case fileActions, hooks, remoteCleanups
+  case fileActions, hooks, remoteCleanups, deliveries
 }

@@ -94,7 +94,7 @@ extension ConfigurationKey {
 }
 
 /// The fields of one mapping in a list of the configuration.
-private struct FieldReader {
+struct FieldReader {
   private let key: String
   private let index: Int
   private let fields: [ConfigurationFile.Field]

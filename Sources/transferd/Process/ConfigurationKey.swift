@@ -19,7 +19,7 @@ struct ConfigurationKey: Sendable {
   let assign: @Sendable (ConfigurationFile.Value, inout DaemonConfiguration) throws(DaemonConfiguration.Invalid) -> Bool
 
   static let all: [ConfigurationKey] =
-    limitKeys + storageKeys + [
+    limitKeys + storageKeys + webhookKeys + [
       number("maxActive", DaemonConfiguration.activeRange) { $0.limits.queue.admission.maxActive = $1 },
       scalar("maxPerOrigin", "auto or a whole number from 1 to \(DaemonConfiguration.activeRange.upperBound)") {
         $0.limits.queue.admission.maxPerOrigin = $1
@@ -53,6 +53,7 @@ struct ConfigurationKey: Sendable {
       word("ftpSecurity", RemoteAccess.FTPLevel.allCases) { $0.remote.ftpSecurity = $1.security },
       command("hooks.onComplete") { $0.limits.hooks.onComplete = $1 },
       command("hooks.onFailure") { $0.limits.hooks.onFailure = $1 },
+      command("hooks.onBatchEnd") { $0.limits.hooks.onBatchEnd = $1 },
       duration("hooks.timeout") { $0.limits.hooks.timeout = $1 },
       variables("passEnvironment") { $0.passEnvironment = $1 },
     ]

@@ -18,6 +18,8 @@ struct DaemonParts: Sendable {
   let intake: JobIntake
   let history: HistoryPruner
   let limits: LimitControl
+  let batchEnds: BatchEndWatch
+  private let batchEndSignal: AsyncStream<Void>.Continuation
 
   /// Opens the store, recovers the jobs that the last run interrupted, and then makes all other parts.
   /// - Parameters:
@@ -26,7 +28,9 @@ struct DaemonParts: Sendable {
   init(in setup: ProcessSetup, lock: SingleInstance, notifier: ServiceNotifier) async throws {
     self.setup = setup
     let (configuration, logger) = (setup.configuration, setup.logger)
-    let (store, hub, paths) = try await Self.recovered(setup, lock, notifier)
+    let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    batchEndSignal = signal
+    let (store, hub, paths) = try await Self.recovered(setup, lock, notifier, signal)
     (self.store, self.hub, self.paths) = (store, hub, paths)
     session = try await setup.session(store)
     network = NetworkRules(configuration.network)
@@ -38,6 +42,7 @@ struct DaemonParts: Sendable {
       groupedDownloads: GroupedDownloads(session: session, store: store),
       groupedUploads: GroupedUploads(session: session), bandwidth: JobBandwidth(session), storage: storage)
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
+    batchEnds = BatchEndWatch(store: store, followUps: followUps, logger: logger, signals: signals)
     scheduler = Scheduler(
       store: store, limits: setup.bounded(configuration.limits),
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
@@ -57,7 +62,8 @@ struct DaemonParts: Sendable {
 
   /// Opens the store and recovers every job that was running when the last run ended.
   private static func recovered(
-    _ setup: ProcessSetup, _ lock: SingleInstance, _ notifier: ServiceNotifier
+    _ setup: ProcessSetup, _ lock: SingleInstance, _ notifier: ServiceNotifier,
+    _ signal: AsyncStream<Void>.Continuation
   ) async throws -> (Store, EventHub, PathPolicy) {
     let logger = setup.logger
     let crashes = crashMarks(in: setup.state, logger)
@@ -80,6 +86,9 @@ struct DaemonParts: Sendable {
         "the database could not be rewritten: its unused space may still contain secrets of removed jobs",
         metadata: ["reason": "\(reason)"])
     }
+    store.setDeliveryTargets(setup.configuration.limits.hooks.targets) { signal.yield() }
+    // Ends of the last run may not be reported.
+    signal.yield()
     let paths = setup.pathPolicy()
     try await Recovery.perform(
       in: store, paths: paths, mark: crashes?.previous, hooks: setup.configuration.limits.hooks, logger: logger,
@@ -113,6 +122,8 @@ struct DaemonParts: Sendable {
     ChildEnvironment.pass(fresh.passEnvironment)
     paths.setRoots(fresh.memberRoots)
     await followUps.setHooks(fresh.limits.hooks)
+    let signal = batchEndSignal
+    store.setDeliveryTargets(fresh.limits.hooks.targets) { signal.yield() }
     setup.logger.notice("configuration reloaded")
   }
 

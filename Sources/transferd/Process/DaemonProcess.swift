@@ -47,6 +47,7 @@ struct DaemonProcess: Sendable {
         group.addTask { await status.run() }
         group.addTask(priority: .background) { await parts.history.run() }
         group.addTask(priority: .background) { await network.run() }
+        group.addTask(priority: .background) { await parts.batchEnds.run() }
         group.addTask(priority: .background) { await InterfaceWatch(scheduler: parts.scheduler).run() }
         group.addTask(priority: .background) {
           for await _ in ClockChanges.stream() {

@@ -21,7 +21,7 @@ extension Scheduler {
     if blockingUploads.remove(record.job.id) != nil { wake() }
     let followUpRunner = followUpRunner
     let isNeeded =
-      settlement.followUp.fileAction != nil || settlement.followUp.wantsHook
+      settlement.followUp.fileAction != nil || limits.hooks.wantsFollowUp(after: settlement.event)
       || settlement.event == .cancel && record.job.kind == .upload
     if isNeeded { Task { await followUpRunner.wake() } }
   }

@@ -1,0 +1,131 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferAPI
+
+@testable import Store
+
+@Suite struct DeliveryTests {
+  private static var targets: DeliveryTargets {
+    var targets = DeliveryTargets()
+    (targets.jobCompleted, targets.jobFailed, targets.batchEnd) = (["done"], ["failed", "all"], ["end", "all"])
+    return targets
+  }
+
+  private final class Signals: Sendable {
+    private let number = Mutex(0)
+    var count: Int { number.withLock { $0 } }
+    func add() { number.withLock { $0 += 1 } }
+  }
+
+  private func fixture(_ targets: DeliveryTargets = targets) throws -> (Fixture, Signals) {
+    let (fixture, signals) = (try Fixture(), Signals())
+    fixture.store.setDeliveryTargets(targets) { signals.add() }
+    return (fixture, signals)
+  }
+
+  private func add(_ fixture: Fixture, _ numbers: ClosedRange<Int>, batch: String = "b") async throws -> [JobID] {
+    let specs = numbers.map { number -> JobSpec in
+      var spec = Fixture.spec(number)
+      spec.batch = batch
+      return spec
+    }
+    return try await fixture.store.submit(specs, at: Fixture.epoch).map { try $0.get().id }
+  }
+
+  @Test("a batch ends with its last unfinished job, whatever that one's end is, and only once")
+  func ends() async throws {
+    let (fixture, signals) = try fixture()
+    let ids = try await add(fixture, 1...5)
+    try await fixture.settle(fixture.claim(ids[0]), .complete)
+    try await fixture.settle(fixture.claim(ids[1]), .fail) { $0.failure = Fixture.failure }
+    _ = await fixture.store.transition([ids[2]], .pause, at: Fixture.at(2))
+    _ = await fixture.store.transition([ids[3]], .cancel, at: Fixture.at(2))
+    try await fixture.settle(fixture.claim(ids[4]), .postpone) { $0.failure = Fixture.failure }
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty && signals.count == 0)
+    _ = await fixture.store.remove([ids[4]], at: Fixture.at(3))
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty)
+    _ = await fixture.store.transition([ids[2]], .cancel, at: Fixture.at(4))
+    let end = try #require(try await fixture.store.endedBatches(limit: 10).first)
+    #expect(end.batch.name == "b" && signals.count == 1)
+    #expect(try await fixture.store.report(end, payload: "{}", at: Fixture.at(5)))
+    #expect(try await fixture.store.report(end, payload: "{}", at: Fixture.at(5)) == false)
+    let due = try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10)
+    let mine = due.filter { $0.event == .batchEnd }
+    #expect(mine.map(\.target) == ["end", "all"] && mine.allSatisfy { $0.payload == "{}" && $0.subject == "b" })
+    #expect(Set(due.map(\.message)).count == due.count)
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty)
+  }
+
+  @Test("a batch that gets new jobs, or whose jobs are retried, has not ended, and ends again")
+  func again() async throws {
+    let (fixture, _) = try fixture()
+    let first = try await add(fixture, 1...1)[0]
+    try await fixture.settle(fixture.claim(first), .fail) { $0.failure = Fixture.failure }
+    let early = try #require(try await fixture.store.endedBatches(limit: 10).first)
+    let second = try await add(fixture, 2...2)[0]
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty)
+    #expect(try await fixture.store.report(early, payload: "{}", at: Fixture.at(5)) == false)
+    try await fixture.settle(fixture.claim(second), .complete)
+    let later = try #require(try await fixture.store.endedBatches(limit: 10).first)
+    #expect(later.id > early.id)
+    _ = await fixture.store.transition([first], .retry, at: Fixture.at(6))
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty)
+  }
+
+  @Test("nothing is stored while nobody wants to know")
+  func unwanted() async throws {
+    let (fixture, signals) = try fixture(.none)
+    let id = try await add(fixture, 1...1)[0]
+    try await fixture.settle(fixture.claim(id), .complete)
+    #expect(try await fixture.store.endedBatches(limit: 10).isEmpty && signals.count == 0)
+    #expect(try await fixture.store.nextDelivery() == nil)
+  }
+
+  @Test("ends of jobs become deliveries in the transaction that ends them, with the job as JSON")
+  func jobs() async throws {
+    let (fixture, _) = try fixture()
+    let ids = [try await fixture.add(Fixture.spec(1)), try await fixture.add(Fixture.spec(2))]
+    try await fixture.settle(fixture.claim(ids[0]), .complete)
+    try await fixture.settle(fixture.claim(ids[1]), .fail) { $0.failure = Fixture.failure }
+    let due = try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10)
+    #expect(
+      due.map(\.target) == ["done", "failed", "all"] && due.map(\.event) == [.jobCompleted, .jobFailed, .jobFailed])
+    let json = try #require(try JSONSerialization.jsonObject(with: Data(due[1].payload.utf8)) as? [String: Any])
+    #expect(json["event"] as? String == "job-failed" && json["id"] as? Int64 == ids[1].rawValue)
+    #expect(json["state"] as? String == "failed")
+    // No hook: nothing for commands.
+    #expect(try await fixture.store.pendingHooks(after: 0, limit: 10).isEmpty)
+  }
+
+  @Test("a failed attempt holds up everything for the same target, and its id stays")
+  func postpones() async throws {
+    let (fixture, _) = try fixture()
+    for number in 1...2 {
+      let id = try await fixture.add(Fixture.spec(number))
+      try await fixture.settle(fixture.claim(id), .fail) { $0.failure = Fixture.failure }
+    }
+    let first = try #require(try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10).first)
+    #expect(first.target == "failed")
+    try await fixture.store.postpone(first, until: Fixture.at(100))
+    #expect(try await fixture.store.dueDeliveries(now: Fixture.at(99), limit: 10).map(\.target) == ["all", "all"])
+    for other in try await fixture.store.dueDeliveries(now: Fixture.at(99), limit: 10) {
+      try await fixture.store.settle(other)
+    }
+    #expect(try await fixture.store.nextDelivery() == Fixture.at(100))
+    let again = try #require(try await fixture.store.dueDeliveries(now: Fixture.at(100), limit: 10).first)
+    #expect(again.message == first.message && again.attempts == 1)
+  }
+
+  @Test("the span of a batch is that of its jobs")
+  func span() async throws {
+    let (fixture, _) = try fixture()
+    let ids = try await add(fixture, 1...2)
+    let batch = BatchID(owner: Fixture.owner, name: "b")
+    #expect(try await fixture.store.span(of: batch).start == nil)
+    try await fixture.settle(fixture.claim(ids[0], at: 1), .complete, at: 2)
+    try await fixture.settle(fixture.claim(ids[1], at: 3), .complete, at: 9)
+    let span = try await fixture.store.span(of: batch)
+    #expect(span.start == Fixture.at(1) && span.end == Fixture.at(9))
+  }
+}
