@@ -64,6 +64,7 @@ enum Migrations {
     migrator.registerMigration("12") { db in
       try db.execute(sql: downloadActions)
       try db.execute(sql: deliveries)
+      try db.execute(sql: folders)
       try db.execute(sql: "PRAGMA user_version = 12")
     }
     return migrator

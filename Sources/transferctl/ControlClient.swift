@@ -23,6 +23,8 @@ struct ControlClient: Sendable {
   /// Sends a request whose response has no body.
   func post(_ path: String) async throws { _ = try await accepted("POST", path, body: nil) }
 
+  func delete(_ path: String) async throws { _ = try await accepted("DELETE", path, body: nil) }
+
   /// Calls `each` with each line of an NDJSON response as soon as it has arrived. Empty lines are skipped.
   nonisolated(nonsending) func lines(
     _ method: String, _ path: String, headers: [String: String] = [:],

@@ -16,7 +16,7 @@ struct Transferctl: AsyncParsableCommand {
     subcommands: [
       Add.self, Upload.self, Status.self, Show.self, Why.self, Events.self, Watch.self, Wait.self, PlanCommand.self,
       Pause.self, Resume.self, Cancel.self, Retry.self, Remove.self, SetCommand.self, LimitCommand.self,
-      BatchCommand.self, Export.self, Import.self, DaemonCommand.self, VersionCommand.self,
+      BatchCommand.self, FolderCommand.self, Export.self, Import.self, DaemonCommand.self, VersionCommand.self,
     ])
 
   static func main() async {

@@ -32,6 +32,7 @@ import Testing
       .replacing("https://host.example", with: server)
       .replacing("/usr/local/bin/transferctl", with: programs + "/transferctl")
       .replacing("transferctl upload", with: programs + "/transferctl upload")
+      .replacing("transferctl folder", with: programs + "/transferctl folder")
       .replacing(programs + "/" + programs, with: programs)
   }
 
@@ -110,6 +111,21 @@ import Testing
     #expect(second.stdout == "3 jobs: 2 transferred, 1 unchanged, 0 skipped, 0 failed\n", "\(second.stderr)")
     #expect(try String(contentsOfFile: user.directory.path("mirror/files/x/b.iso"), encoding: .utf8) == "new")
     #expect(try user.directory.names(in: "mirror/files") == ["a.iso", "x"])
+  }
+
+  @Test("the folder's recipe uploads what is there and what lands, once, and moves it")
+  func folder() async throws {
+    let nginx = try await Nginx(.init(uploads: true))
+    try user.directory.file("reports/outbox/a.csv", text: "a")
+    let line = try block("sh", with: "transferctl folder add")
+    let result = try await cron(adapted(line, nginx.url("")))
+    #expect(result.status == 0 && result.stdout == "1\n", "\(result.stderr)")
+    try user.directory.file("reports/outbox/b.csv", text: "b")
+    try await eventually("both files to be moved") {
+      try user.directory.names(in: "reports/sent") == ["a.csv", "b.csv"]
+    }
+    try await nginx.stop()
+    #expect(nginx.targets("PUT").sorted() == ["/in/a.csv", "/in/b.csv"])
   }
 
   @Test("the unit's command does the same, and systemd accepts both units")

@@ -11,6 +11,7 @@ struct DaemonServices: Sendable {
   let scheduler: Scheduler
   let intake: JobIntake
   let limits: LimitControl
+  let folders: Folders
   let hub: EventHub
   let startedAt: Date
   let stateDirectory: String

@@ -53,6 +53,10 @@ extension [PrivilegedField] {
     .init("secretHeaders", "exec:COMMAND", .commandReference),
   ]
 
+  /// A watched folder. Its uploads are checked like other jobs of the same user.
+  static let newFolder: Self =
+    [.init("directory", "a path outside memberWriteRoots or memberReadRoots", .anyPath)] + newJob
+
   /// A change of a job: `PATCH /v1/jobs/{id}`. The privilege of the job's owner counts, not that of the caller.
   static let jobChange: Self = [
     .init("url", "an address that is not public", .anyAddress),

@@ -18,6 +18,7 @@ struct DaemonParts: Sendable {
   let intake: JobIntake
   let history: HistoryPruner
   let limits: LimitControl
+  let folders: Folders
   let batchEnds: BatchEndWatch
   private let batchEndSignal: AsyncStream<Void>.Continuation
 
@@ -48,6 +49,7 @@ struct DaemonParts: Sendable {
       governor: OriginGovernor(stored: try await store.origins(), now: Date()), logger: logger, runner: runner,
       followUpRunner: followUps)
     intake = JobIntake(store: store, scheduler: scheduler, paths: paths, network: network, spools: runner.spools)
+    folders = Folders(store: store, intake: intake, logger: logger)
     history = HistoryPruner(store: store, hub: hub, days: configuration.historyDays, logger: logger)
     limits = LimitControl(
       store: store, scheduler: scheduler, bandwidth: runner.bandwidth, settings: configuration.limitSettings,
@@ -131,7 +133,7 @@ struct DaemonParts: Sendable {
   /// - Parameter requestStop: ends the daemon.
   func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
     DaemonServices(
-      store: store, scheduler: scheduler, intake: intake, limits: limits, hub: hub, startedAt: Date(),
+      store: store, scheduler: scheduler, intake: intake, limits: limits, folders: folders, hub: hub, startedAt: Date(),
       stateDirectory: setup.state, logger: setup.logger, requestStop: requestStop,
       reload: { try await reload() })
   }

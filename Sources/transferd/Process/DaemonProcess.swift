@@ -89,6 +89,7 @@ struct DaemonProcess: Sendable {
     await parts.scheduler.resolveDependencies()
     await parts.scheduler.wake()
     await parts.followUps.start()
+    await parts.folders.start()
     await services.sweepSpools()
     await parts.scheduler.releaseMemory()
   }

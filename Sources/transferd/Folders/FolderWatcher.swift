@@ -1,0 +1,204 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import Store
+import Threads
+import TransferAPI
+import TransferEngine
+
+/// Uploads what lands in one directory. It looks at the directory at the start, after the kernel has reported a change, and when
+/// a file may have settled; at most a tenth of the time. In between nothing runs.
+actor FolderWatcher {
+  private let stored: Store.StoredFolder
+  private let uploads: FolderUploads
+  private let store: Store
+  private let intake: JobIntake
+  private let caller: Caller
+  private let logger: Logger
+  private var table: SettleTable
+  private var needsBaseline: Bool
+  private var loop: Task<Void, Never>?
+  /// Why the directory cannot be watched, or why the newest file was refused.
+  private(set) var error: String?
+  /// How long the newest look at the directory took, without the adds.
+  private var scanTime = Duration.zero
+
+  /// Files that are added together.
+  private static let step = 200
+  /// Time until the next look if the directory cannot be read or watched.
+  private static let retryDelay = Duration.seconds(30)
+  /// Events that come together are one.
+  private static let shortestPause = Duration.milliseconds(100)
+
+  init(_ stored: Store.StoredFolder, _ uploads: FolderUploads, _ store: Store, _ intake: JobIntake, _ logger: Logger) {
+    self.stored = stored
+    self.uploads = uploads
+    self.store = store
+    self.intake = intake
+    self.logger = logger
+    caller = Caller(uid: stored.folder.owner, daemon: geteuid())
+    table = SettleTable(settle: .seconds(stored.folder.folder.settle ?? NewFolder.standardSettle))
+    needsBaseline = stored.needsBaseline
+  }
+
+  func start() {
+    guard loop == nil else { return }
+    loop = Task { await self.run() }
+  }
+
+  func stop() {
+    loop?.cancel()
+    loop = nil
+  }
+
+  private func run() async {
+    let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let events = DirectoryEvents { signal.yield() }
+    if events == nil { logger.warning("cannot watch a folder; it is looked at every 30 s", metadata: metadata) }
+    signal.yield()
+    var alarm: Task<Void, Never>?
+    defer { alarm?.cancel() }
+    for await _ in signals {
+      alarm?.cancel()
+      let next = await look(events)
+      if Task.isCancelled { return }
+      if let next {
+        alarm = Task {
+          do { try await Task.pause(for: next) } catch { return }
+          signal.yield()
+        }
+      }
+      let pause = max(Self.shortestPause, scanTime * 9)
+      do { try await Task.pause(for: pause) } catch { return }
+    }
+  }
+
+  private var metadata: Logger.Metadata {
+    ["folder": "\(stored.folder.id)", "directory": "\(uploads.folder.directory)"]
+  }
+
+  /// Looks at the directory once, and adds what has settled.
+  /// - Returns: the time until the next look, unless something changes before; `nil`: none is needed.
+  private func look(_ events: DirectoryEvents?) async -> Duration? {
+    let (folder, rules) = (uploads.folder, intake.paths.rules(for: caller.uid, .write))
+    let begin = ContinuousClock.now
+    let scanned = await BlockingWork.run {
+      var isWatched = events != nil
+      let result = Result { () throws(TransferError) in
+        try FolderScan.scan(folder.directory, rules: rules, recursive: folder.recursive) { path in
+          if events?.watch(path) == false { isWatched = false }
+        }
+      }
+      return (result: result, isWatched: isWatched)
+    }
+    scanTime = begin.duration(to: .now)
+    let scan: FolderScan
+    switch scanned.result {
+    case .success(let files): scan = files
+    case .failure(let failure):
+      report("cannot look at \(folder.directory): \(failure)")
+      return Self.retryDelay
+    }
+    if scan.isIncomplete {
+      report(
+        "\(folder.directory) has more than \(FolderScan.maximumFiles) files, or is too deep; the rest is passed over")
+    } else if !scanned.isWatched {
+      report("the kernel watches no more directories (fs.inotify.max_user_watches); it is looked at every 30 s")
+    } else {
+      error = nil
+    }
+    do {
+      try await baseline(scan)
+      try await forgetKnown(scan)
+      table.update(scan.files, now: .now)
+      try await addSettled()
+    } catch {
+      if error == .closed { return nil }
+      report("\(error)")
+      return Self.retryDelay
+    }
+    let next = table.nextLook(after: .now)
+    return scanned.isWatched ? next : min(next ?? Self.retryDelay, Self.retryDelay)
+  }
+
+  private func report(_ text: String) {
+    guard error != text else { return }
+    error = text
+    var metadata = metadata
+    metadata["reason"] = "\(text)"
+    logger.warning("a watched folder has a problem", metadata: metadata)
+  }
+
+  /// With `newOnly`: notes the files that were there before the folder was added.
+  private func baseline(_ scan: FolderScan) async throws(StoreError) {
+    guard needsBaseline else { return }
+    let created = stored.folder.createdAt.timeIntervalSince1970 * 1e9
+    // checked: Doubles do not trap
+    let old = scan.files.filter { Double($0.changed) <= created }.map(\.version)
+    for step in stride(from: 0, to: old.count, by: Self.step) {
+      let versions = old[step..<min(step + Self.step, old.count)]  // checked: within the array
+      guard try await store.note(versions.map { (version: $0, job: JobID?.none) }, of: stored.folder.id) else {
+        throw .closed
+      }
+    }
+    table.handle(old)
+    try await store.endBaseline(of: stored.folder.id)
+    needsBaseline = false
+  }
+
+  /// Versions that an earlier run has handled do not wait.
+  private func forgetKnown(_ scan: FolderScan) async throws(StoreError) {
+    let unknown = table.unknown(in: scan.files)
+    for step in stride(from: 0, to: unknown.count, by: Self.step * 10) {
+      let versions = Array(unknown[step..<min(step + Self.step * 10, unknown.count)])  // checked: within the array
+      table.handle(try await store.knownVersions(versions, of: stored.folder.id))
+    }
+  }
+
+  private func addSettled() async throws(StoreError) {
+    let settled = table.settled(at: .now)
+    let directory = uploads.folder.directory
+    for step in stride(from: 0, to: settled.count, by: Self.step) {
+      if Task.isCancelled { return }
+      let versions = Array(settled[step..<min(step + Self.step, settled.count)])  // checked: within the array
+      let states = await BlockingWork.run { versions.map { FolderUploads.readiness(of: $0, in: directory) } }
+      var ready: [FileVersion] = []
+      for (version, state) in zip(versions, states) {
+        // A file that has changed is seen by the next look.
+        if state == .ready { ready.append(version) } else { table.postpone(version, now: .now) }
+      }
+      try await add(ready)
+    }
+  }
+
+  private func add(_ versions: [FileVersion]) async throws(StoreError) {
+    guard !versions.isEmpty else { return }
+    let results = await intake.submit(versions.map { .success(uploads.job($0)) }, from: caller)
+    var added: [(version: FileVersion, job: JobID?)] = []
+    for (version, result) in zip(versions, results) {
+      switch result {
+      case .success(let submission): added.append((version, submission.id))
+      case .failure(let problem): refuse(version, problem)
+      }
+    }
+    guard !added.isEmpty else { return }
+    // Durable before it is forgotten; a kill before this adds nothing twice, because the jobs have keys.
+    guard try await store.note(added, of: stored.folder.id) else { throw .closed }
+    table.handle(added.map(\.version))
+    logger.info("added uploads of a folder", metadata: metadata.merging(["jobs": "\(added.count)"]) { $1 })
+  }
+
+  private func refuse(_ version: FileVersion, _ problem: Problem) {
+    switch problem.code {
+    // It is gone: the next look sees that.
+    case .sourceMissing: table.postpone(version, now: .now)
+    case .unavailable, .diskFull, .internal:
+      table.postpone(version, now: .now)
+      report(problem.detail)
+    default:
+      // The same file would be refused again; the next start of the daemon tries it once more.
+      report(problem.detail)
+      table.handle([version])
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import Glibc
+import Logging
+import Store
+import TransferAPI
+import TransferEngine
+import WireValues
+
+/// The watched folders: adds, lists and removes them, and watches them from the start of the daemon on.
+actor Folders {
+  private let store: Store
+  private let intake: JobIntake
+  private let logger: Logger
+  private var watchers: [Int64: FolderWatcher] = [:]
+
+  /// Each needs a thread and up to three descriptors.
+  static let maximum = 64
+
+  init(store: Store, intake: JobIntake, logger: Logger) {
+    self.store = store
+    self.intake = intake
+    self.logger = logger
+  }
+
+  /// Watches the stored folders.
+  func start() async {
+    do {
+      for stored in try await store.folders(in: .everything) { await watch(stored) }
+    } catch {
+      logger.error("cannot watch folders", metadata: ["error": "\(error)"])
+    }
+  }
+
+  private func watch(_ stored: Store.StoredFolder) async {
+    guard watchers[stored.folder.id] == nil else { return }
+    do throws(Problem) {
+      let uploads = try FolderUploads(id: stored.folder.id, stored.folder.folder)
+      let watcher = FolderWatcher(stored, uploads, store, intake, logger)
+      watchers[stored.folder.id] = watcher
+      await watcher.start()
+    } catch {
+      logger.error(
+        "cannot watch a folder", metadata: ["folder": "\(stored.folder.id)", "reason": "\(error.detail)"])
+    }
+  }
+
+  /// Durable when this returns.
+  func add(_ request: NewFolder, from caller: Caller) async throws -> WatchedFolder {
+    guard try await store.folders(in: .everything).count < Self.maximum else {
+      throw Problem(.invalid, "\(Self.maximum) folders are watched already; remove one first")
+    }
+    let folder = try FolderCheck.normalized(request)
+    try await checkJob(of: folder, from: caller)
+    let (write, read) = (intake.paths.rules(for: caller.uid, .write), intake.paths.rules(for: caller.uid, .read))
+    try await BlockingWork.run {
+      Result { () throws(Problem) in try FolderCheck.check(folder, write: write, read: read) }
+    }.get()
+    let stored = try await store.addFolder(folder, owner: caller.uid, at: Date())
+    logger.notice(
+      "watching a folder", metadata: ["folder": "\(stored.folder.id)", "directory": "\(folder.directory)"])
+    await watch(stored)
+    return stored.folder
+  }
+
+  /// Checks the options with a sample file, as they are checked for each file later.
+  private func checkJob(of folder: NewFolder, from caller: Caller) async throws(Problem) {
+    let sample = FileVersion(path: "name", size: 1, modified: 1)
+    let job = try FolderUploads(id: 0, folder).job(sample)
+    let spec = try await intake.validation(for: caller).spec(job)
+    try intake.network.check(spec.userURLs, of: caller.uid)
+  }
+
+  func list(in scope: Scope) async throws -> [WatchedFolder] {
+    var folders: [WatchedFolder] = []
+    for stored in try await store.folders(in: scope) {
+      var folder = stored.folder
+      folder.error = await watchers[folder.id]?.error
+      folders.append(folder)
+    }
+    return folders
+  }
+
+  /// Its jobs stay.
+  func remove(_ id: Int64, in scope: Scope) async throws {
+    guard try await store.removeFolder(id, in: scope) else { throw Problem(.notFound, "no folder \(id)") }
+    await watchers.removeValue(forKey: id)?.stop()
+  }
+}

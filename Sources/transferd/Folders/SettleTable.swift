@@ -1,0 +1,76 @@
+import Store
+
+/// Which versions of files have stood still for long enough. Pure: files and times are passed in.
+struct SettleTable {
+  /// 128 bits of a version: much less memory than its path.
+  private struct Fingerprint: Hashable {
+    let one: Int
+    let other: Int
+
+    init(_ version: FileVersion) {
+      var (one, other) = (Hasher(), Hasher())
+      one.combine(version)
+      other.combine(0)
+      other.combine(version)
+      (self.one, self.other) = (one.finalize(), other.finalize())
+    }
+  }
+
+  private struct Pending {
+    var version: FileVersion
+    var since: ContinuousClock.Instant
+  }
+
+  /// How long size and time must stand still.
+  let settle: Duration
+  private var pending: [String: Pending] = [:]
+  /// Versions that are uploaded or passed over.
+  private var handled: Set<Fingerprint> = []
+
+  init(settle: Duration) { self.settle = settle }
+
+  /// Files that wait.
+  var count: Int { pending.count }
+
+  /// The versions about which nothing is known yet.
+  func unknown(in files: [FolderScan.File]) -> [FileVersion] {
+    files.map(\.version).filter { pending[$0.path]?.version != $0 && !handled.contains(Fingerprint($0)) }
+  }
+
+  /// These versions are uploaded or passed over.
+  mutating func handle(_ versions: some Sequence<FileVersion>) {
+    for version in versions {
+      handled.insert(Fingerprint(version))
+      if pending[version.path]?.version == version { pending[version.path] = nil }
+    }
+  }
+
+  /// Takes a scan into account: a version that was not seen before begins to wait, and files that are gone do not wait.
+  mutating func update(_ files: [FolderScan.File], now: ContinuousClock.Instant) {
+    var waiting: [String: Pending] = [:]
+    for file in files where !handled.contains(Fingerprint(file.version)) {
+      let path = file.version.path
+      if let known = pending[path], known.version == file.version {
+        waiting[path] = known
+      } else {
+        waiting[path] = Pending(version: file.version, since: now)
+      }
+    }
+    pending = waiting
+  }
+
+  /// The versions that have stood still, by path.
+  func settled(at now: ContinuousClock.Instant) -> [FileVersion] {
+    pending.values.filter { $0.since.duration(to: now) >= settle }.map(\.version).sorted { $0.path < $1.path }
+  }
+
+  /// A version begins to wait again: a program still has the file open for writing, or the daemon could not take it.
+  mutating func postpone(_ version: FileVersion, now: ContinuousClock.Instant) {
+    if pending[version.path]?.version == version { pending[version.path]?.since = now }
+  }
+
+  /// The time until the next version may have settled; `nil`: nothing waits.
+  func nextLook(after now: ContinuousClock.Instant) -> Duration? {
+    pending.values.map(\.since).min().map { max(.zero, settle - $0.duration(to: now)) }
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Glibc
+import Store
+import TestSupport
+import Testing
+import TransferAPI
+import TransferEngine
+
+@testable import transferd
+
+@Suite struct FolderTests {
+  private static func file(_ path: String, size: Int64 = 1, modified: Int64 = 1) -> FolderScan.File {
+    FolderScan.File(version: FileVersion(path: path, size: size, modified: modified), changed: modified)
+  }
+
+  // MARK: Settling
+
+  @Test("a version settles when it has stood still; any change begins anew, and a file that is gone does not settle")
+  func settles() {
+    var table = SettleTable(settle: .seconds(10))
+    let start = ContinuousClock.now
+    table.update([Self.file("a"), Self.file("b")], now: start)
+    #expect(table.settled(at: start + .seconds(9)).isEmpty && table.nextLook(after: start + .seconds(9)) == .seconds(1))
+    table.update([Self.file("a", size: 2), Self.file("b")], now: start + .seconds(9))
+    #expect(table.settled(at: start + .seconds(10)).map(\.path) == ["b"])
+    table.update([Self.file("a", size: 2, modified: 2), Self.file("c")], now: start + .seconds(12))
+    #expect(table.settled(at: start + .seconds(19)).isEmpty)
+    #expect(table.settled(at: start + .seconds(22)).map(\.path) == ["a", "c"])
+    table.update([], now: start + .seconds(30))
+    #expect(table.count == 0 && table.nextLook(after: start) == nil)
+  }
+
+  @Test("a version that is handled never waits again, and another version of its file does")
+  func handled() {
+    var table = SettleTable(settle: .zero)
+    let start = ContinuousClock.now
+    let files = [Self.file("a"), Self.file("b")]
+    table.update(files, now: start)
+    table.handle(table.settled(at: start))
+    table.update(files, now: start)
+    #expect(table.count == 0 && table.unknown(in: files).isEmpty)
+    let changed = [Self.file("a", modified: 2)]
+    #expect(table.unknown(in: changed).map(\.path) == ["a"])
+    table.update(changed, now: start)
+    #expect(table.settled(at: start).map(\.modified) == [2])
+    // The old version again: it was uploaded.
+    table.update(files, now: start)
+    #expect(table.count == 0)
+  }
+
+  @Test("a version that is postponed begins to wait again")
+  func postponed() {
+    var table = SettleTable(settle: .seconds(10))
+    let start = ContinuousClock.now
+    table.update([Self.file("a")], now: start)
+    table.postpone(FileVersion(path: "a", size: 1, modified: 1), now: start + .seconds(10))
+    #expect(table.settled(at: start + .seconds(19)).isEmpty && table.settled(at: start + .seconds(20)).count == 1)
+    table.postpone(FileVersion(path: "a", size: 7, modified: 1), now: start + .seconds(30))
+    #expect(table.settled(at: start + .seconds(20)).count == 1)
+  }
+
+  // MARK: Scanning
+
+  private func scan(_ directory: TemporaryDirectory, recursive: Bool) throws -> (paths: [String], listed: Int) {
+    var listed = 0
+    let scan = try FolderScan.scan(directory.path, rules: .none, recursive: recursive) { _ in listed += 1 }
+    #expect(!scan.isIncomplete)
+    return (scan.files.map(\.version.path).sorted(), listed)
+  }
+
+  @Test("regular files are found; dot files, .part, .tmp, links, sockets and hidden directories are passed over")
+  func scans() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    for name in ["a", "b c.csv", ".hidden", "x.part", "y.tmp", "sub/c", "sub/deep/d", ".git/e", "sub/.f", "part"] {
+      try directory.file(name, text: name)
+    }
+    try FileManager.default.createSymbolicLink(atPath: directory.path("link"), withDestinationPath: directory.path("a"))
+    try FileManager.default.createSymbolicLink(atPath: directory.path("sub/loop"), withDestinationPath: directory.path)
+    #expect(mkfifo(directory.path("fifo"), 0o600) == 0)
+    let flat = try scan(directory, recursive: false)
+    #expect(flat.paths == ["a", "b c.csv", "part"] && flat.listed == 1)
+    let deep = try scan(directory, recursive: true)
+    #expect(deep.paths == ["a", "b c.csv", "part", "sub/c", "sub/deep/d"] && deep.listed == 3)
+  }
+
+  @Test("a missing directory and one that the rules refuse are errors")
+  func unreadable() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    #expect(throws: TransferError.self) {
+      try FolderScan.scan(directory.path("none"), rules: .none, recursive: true) { _ in }
+    }
+    let paths = PathPolicy(daemon: 1, state: "/state", socket: "/run/s", runtimeDirectory: nil)
+    #expect(throws: TransferError.self) {
+      try FolderScan.scan(directory.path, rules: paths.rules(for: 4711, .write), recursive: true) { _ in }
+    }
+  }
+
+  // MARK: Uploads
+
+  @Test("a file that is open for writing is not ready; one that is read is, and one that changed is neither")
+  func readiness() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    let path = try directory.file("a", text: "text")
+    let version = try #require(
+      try FolderScan.scan(directory.path, rules: .none, recursive: false) { _ in }.files.first?.version)
+    func readiness() -> FolderUploads.Readiness { FolderUploads.readiness(of: version, in: directory.path) }
+    #expect(readiness() == .ready)
+    let writer = open(path, O_WRONLY | O_CLOEXEC)
+    #expect(readiness() == .written)
+    close(writer)
+    let reader = open(path, O_RDONLY | O_CLOEXEC)
+    #expect(readiness() == .ready)
+    close(reader)
+    try directory.file("a", text: "another text")
+    #expect(readiness() == .changed)
+    try FileManager.default.removeItem(atPath: path)
+    #expect(readiness() == .changed)
+  }
+
+  @Test("the job of a version has the URL of its template and a key that is the same each time, and short")
+  func jobs() throws {
+    var folder = NewFolder(directory: "/srv/out", to: "https://h/in/")
+    folder.batch = "b"
+    let version = FileVersion(path: "sub/a b.csv", size: 7, modified: 1_500_000_000)
+    let flat = try FolderUploads(id: 3, folder).job(version)
+    #expect(flat.source == "/srv/out/sub/a b.csv" && flat.destination == "https://h/in/a%20b.csv" && flat.batch == "b")
+    folder.recursive = true
+    let deep = try FolderUploads(id: 3, folder).job(version)
+    #expect(deep.destination == "https://h/in/sub/a%20b.csv" && deep.key == flat.key)
+    #expect(deep.key?.hasPrefix("folder-3:") == true && deep.key?.hasSuffix(":7:1500000000") == true)
+    let long = FileVersion(path: String(repeating: "x/", count: 2000) + "y", size: .max, modified: .min)
+    #expect((try FolderUploads(id: .max, folder).job(long).key?.utf8.count ?? 0) < 128)
+    folder.to = "https://h/{mtime}-{size}-{name}"
+    #expect(try FolderUploads(id: 3, folder).job(version).destination == "https://h/1.500000000-7-a%20b.csv")
+    folder.to = "https://h/{sha256}"
+    #expect(throws: Problem.self) { try FolderUploads(id: 3, folder) }
+  }
+
+  // MARK: Adding
+
+  @Test(
+    "a folder is refused whose files would be uploaded again and again, that holds secrets, or deletes too soon",
+    arguments: [
+      (#"{"directory":"/a","to":"https://h/","onSuccess":"move=/a","settle":5}"#, "is in the folder"),
+      (
+        #"{"directory":"/a/","to":"https://h/","onSuccess":"move=/a/b/","settle":5,"recursive":true}"#,
+        "is in the folder"
+      ),
+      (#"{"directory":"/","to":"https://h/","onSuccess":"move=/b","settle":5,"recursive":true}"#, "is in the folder"),
+      (#"{"directory":"/a","to":"https://h/","onSuccess":"delete"}"#, "needs settle"),
+      (#"{"directory":"/a","to":"https://u:p@h/"}"#, "no passwords"),
+      (#"{"directory":"/a","to":"https://h/?token=x"}"#, "no passwords"),
+      (#"{"directory":"/a","to":"https://h/","headers":{"Authorization":"x"}}"#, "no passwords"),
+      (#"{"directory":"a","to":"https://h/"}"#, "not absolute"),
+      (#"{"directory":"/a","to":"https://h/","deadline":"2099-01-01T00:00:00Z"}"#, "single jobs"),
+    ])
+  func refused(_ json: String, _ words: String) throws {
+    let folder = try WireCoding.decoder().decode(NewFolder.self, from: Data(json.utf8))
+    let problem = #expect(throws: Problem.self) { try FolderCheck.normalized(folder) }
+    #expect(problem?.detail.contains(words) == true && problem?.code == .invalid, "\(problem as Any)")
+  }
+
+  @Test("a folder beside the target of its moves is accepted, and paths get their usual form")
+  func accepted() throws {
+    let json = #"{"directory":"/a//b/","to":"https://h/","onSuccess":"move=/a/b/sent","settle":"5s"}"#
+    let folder = try FolderCheck.normalized(
+      try WireCoding.decoder().decode(NewFolder.self, from: Data(json.utf8)))
+    #expect(folder.directory == "/a/b" && folder.options.onSuccess == .move(to: "/a/b/sent") && folder.settle == 5)
+  }
+}
