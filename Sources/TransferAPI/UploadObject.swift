@@ -5,7 +5,8 @@ public struct UploadObject: Codable, Equatable, Sendable {
   public var onSuccess: SuccessAction
 
   public init(
-    upload: JobOptions.Upload = JobOptions.Upload(), s3: JobOptions.S3 = JobOptions.S3(), onSuccess: SuccessAction = .keep
+    upload: JobOptions.Upload = JobOptions.Upload(), s3: JobOptions.S3 = JobOptions.S3(),
+    onSuccess: SuccessAction = .keep
   ) {
     (self.upload, self.s3, self.onSuccess) = (upload, s3, onSuccess)
   }

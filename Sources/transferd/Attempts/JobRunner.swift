@@ -87,7 +87,8 @@ struct JobRunner: Sendable {
   private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
     let options = spec.options.download
     return download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
-      && download.destination.partDirectory == nil && options.mirrors.isEmpty && options.size == nil && options.pieces == nil && options.urlFrom == nil
+      && download.destination.partDirectory == nil && options.mirrors.isEmpty && options.size == nil
+      && options.pieces == nil && options.urlFrom == nil
   }
 
   /// Whether an upload may turn out to be a small PUT: one that begins from nothing, to a web server.
