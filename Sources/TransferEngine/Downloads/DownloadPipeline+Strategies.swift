@@ -25,4 +25,20 @@ extension DownloadPipeline {
       stored: context.resumeData?.validators, bytesOnDisk: context.onDisk, refusals: context.resumeData?.refusals ?? 0,
       isComparing: context.comparesFrom != nil)
   }
+
+  /// Discards the bytes after the last checkpoint, because they differ from the server's.
+  /// - Returns: whether bytes remain that can be compared; false if they were discarded before.
+  func cutToCheckpoint(_ context: inout AttemptContext) throws(TransferError) -> Bool {
+    guard let checkpoint = context.comparesFrom, let part = context.part, checkpoint > 0, checkpoint < context.onDisk
+    else {
+      return false
+    }
+    try part.truncate(to: checkpoint)
+    context.onDisk = checkpoint
+    context.resumedFrom = checkpoint
+    // However this attempt ends, the next one compares too, and starts over if the bytes differ again.
+    context.comparesFrom = 0
+    context.resumeData?.checkpointBytes = 0
+    return true
+  }
 }
