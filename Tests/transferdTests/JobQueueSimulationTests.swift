@@ -86,7 +86,7 @@ private struct Simulation {
   // MARK: Steps
 
   mutating func step() throws {
-    switch Int.random(in: 0..<14, using: &random) {
+    switch Int.random(in: 0..<15, using: &random) {
     case 0, 1: try add()
     case 2, 3, 4: try answer()
     case 5, 6: if let id = started.sorted().randomElement(using: &random) { try end(id) }
@@ -107,6 +107,10 @@ private struct Simulation {
     case 10: try passTime(.random(in: 0...20, using: &random))
     case 11: try moveWindows()
     case 12: try unblock()
+    case 13:
+      // The quota of the day is used up rarely, and mostly for a short time.
+      let isUsedUp = Int.random(in: 0..<4, using: &random) == 0
+      try send(.quotaUsedUp(until: isUsedUp ? now + .random(in: 1...30, using: &random) : nil))
     default:
       guard let attempt = isolated, Bool.random(using: &random) else { return try send(.jobsChanged) }
       isolated = nil
@@ -119,6 +123,7 @@ private struct Simulation {
     for id in jobs.keys.sorted() { jobs[id]!.isBlocked = false }
     setAlarm(now)
     try send(.windowsChanged([:]))
+    try send(.quotaUsedUp(until: nil))
     try send(.jobsChanged)
     for _ in 0..<2000 {
       if jobs.values.allSatisfy(\.isDone), operation == nil, started.isEmpty {
@@ -322,6 +327,7 @@ private struct Simulation {
         operation = action
         if case .turn(_, let claiming) = action {
           try checkLimits(claiming)
+          try check(claiming.isEmpty || queue.quotaEnds == nil, "jobs start although the quota is used up")
           for id in claiming where !jobs[id]!.runsAlone {
             let reason = waiting(id, in: queue)?.reason
             try check(reason == nil || reason == .window, "\(id) starts and waits")
@@ -382,6 +388,13 @@ private struct Simulation {
       guard let waiting = waiting(id, in: queue) else { throw broken("\(id) waits for no reason: \(job) \(queue)") }
       switch waiting.reason {
       case .retry: try check(waiting.until == job.dueAt, "\(id) waits until another time")
+      case .limit:
+        try check(waiting.until == queue.quotaEnds, "\(id) waits until the end of another quota")
+        var free = queue
+        _ = free.handle(.quotaUsedUp(until: nil), now: now)
+        try check(self.waiting(id, in: free)?.reason != .limit, "\(id) waits without a quota")
+      // A retry after the failure `network`, which no attempt has here.
+      case .network: throw broken("\(id) waits for an interface")
       case .batch:
         var free = queue
         var limits = queue.limits
