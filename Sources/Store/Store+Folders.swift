@@ -37,11 +37,7 @@ extension Store {
   public func folders(in scope: Scope) async throws(StoreError) -> [StoredFolder] {
     try await read { db in
       let rows = try db.rows(
-        """
-        SELECT id, owner, request, created_at, baseline,
-          (SELECT count(*) FROM folder_file WHERE folder = folder.id AND job IS NOT NULL) AS uploads
-        FROM folder ORDER BY id
-        """
+        "SELECT id, owner, request, created_at, baseline, uploads FROM folder ORDER BY id"
       ) { row -> StoredFolder? in
         let request = Data(try row.text("request").utf8)
         guard let folder = try? WireCoding.decoder().decode(NewFolder.self, from: request) else { return nil }
@@ -109,6 +105,7 @@ extension Store {
         try $0.bool("found")
       }
       guard isThere == true else { return false }
+      var uploads = 0
       for (version, job) in versions {
         try transaction.run(
           """
@@ -122,6 +119,11 @@ extension Store {
           bind("modified", version.modified)
           bind("job", job?.rawValue)
         }
+        if job != nil, transaction.db.changesCount > 0 { uploads += 1 }  // checked: at most the given versions
+      }
+      try transaction.run("UPDATE folder SET uploads = uploads + :uploads WHERE id = :id") { bind in
+        bind("uploads", uploads)
+        bind("id", folder)
       }
       return true
     }

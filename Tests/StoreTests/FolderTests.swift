@@ -40,4 +40,36 @@ import TransferAPI
     #expect(try await store.knownVersions(versions, of: id).isEmpty)
     #expect(try await store.note([(versions[1], nil)], of: id) == false)
   }
+
+  @Test("a version is forgotten when its file has been gone for 30 days, not when it was away for a while")
+  func gone() async throws {
+    let store = try Fixture().store
+    let id = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)).folder.id
+    let other = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)).folder.id
+    // More than one page of them.
+    let versions = (0..<4500).map { FileVersion(path: "\($0)", size: 1, modified: 1) }
+    let kept = FileVersion(path: "0", size: 2, modified: 1)
+    #expect(try await store.note(versions.map { ($0, JobID(1)) } + [(kept, nil)], of: id))
+    #expect(try await store.note([(versions[7], nil)], of: other))
+    let all = Set(versions + [kept])
+    let day = 86400.0
+    #expect(try await store.forgetGoneVersions(of: id, present: [], now: Fixture.at(0)) == 0)
+    // The file system was away for a day.
+    #expect(try await store.forgetGoneVersions(of: id, present: all, now: Fixture.at(day)) == 0)
+    #expect(try await store.forgetGoneVersions(of: id, present: [kept], now: Fixture.at(2 * day)) == 0)
+    #expect(try await store.forgetGoneVersions(of: id, present: [kept], now: Fixture.at(32 * day - 1)) == 0)
+    #expect(try await store.knownVersions(Array(all), of: id) == all)
+    #expect(try await store.forgetGoneVersions(of: id, present: [kept], now: Fixture.at(32 * day)) == 4500)
+    #expect(try await store.knownVersions(Array(all), of: id) == [kept])
+    #expect(try await store.knownVersions([versions[7]], of: other) == [versions[7]])
+    // They were uploaded nevertheless.
+    #expect(try await store.folders(in: .everything).map(\.folder.uploads) == [4500, 0])
+  }
+
+  @Test("a clock that was set back does not make a file old")
+  func clock() {
+    let version = FileVersion(path: "a", size: 1, modified: 1)
+    let later = GoneVersions([(version, Fixture.at(100))], present: [], now: Fixture.at(50))
+    #expect(later.gone == [version] && later.forgotten.isEmpty && later.returned.isEmpty)
+  }
 }

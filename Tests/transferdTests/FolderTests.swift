@@ -59,6 +59,15 @@ import TransferEngine
     #expect(table.settled(at: start + .seconds(20)).count == 1)
   }
 
+  @Test("handled versions that are gone cost no memory; the database is asked when one comes back")
+  func forgotten() {
+    var table = SettleTable(settle: .zero)
+    let files = [Self.file("a"), Self.file("b")]
+    table.handle(files.map(\.version))
+    table.forgetHandled(except: [files[1].version, FileVersion(path: "c", size: 1, modified: 1)])
+    #expect(table.unknown(in: files).map(\.path) == ["a"])
+  }
+
   // MARK: Scanning
 
   private func scan(_ directory: TemporaryDirectory, recursive: Bool) throws -> (paths: [String], listed: Int) {

@@ -20,6 +20,8 @@ actor FolderWatcher {
   private var loop: Task<Void, Never>?
   /// Why the directory cannot be watched, or why the newest file was refused.
   private(set) var error: String?
+  /// When versions of files that have gone were last forgotten.
+  private var lastForgotten: ContinuousClock.Instant?
   /// How long the newest look at the directory took, without the adds.
   private var scanTime = Duration.zero
 
@@ -27,6 +29,7 @@ actor FolderWatcher {
   private static let step = 200
   /// Time until the next look if the directory cannot be read or watched.
   private static let retryDelay = Duration.seconds(30)
+  private static let day = Duration.seconds(86400)
   /// Events that come together are one.
   private static let shortestPause = Duration.milliseconds(100)
 
@@ -112,6 +115,7 @@ actor FolderWatcher {
       try await forgetKnown(scan)
       table.update(scan.files, now: .now)
       try await addSettled()
+      try await forgetGone(scan)
     } catch {
       if error == .closed { return nil }
       report("\(error)")
@@ -153,6 +157,15 @@ actor FolderWatcher {
       let versions = Array(unknown[step..<min(step + Self.step * 10, unknown.count)])  // checked: within the array
       table.handle(try await store.knownVersions(versions, of: stored.folder.id))
     }
+  }
+
+  /// Once a day: forgets versions whose files have been gone for long.
+  private func forgetGone(_ scan: FolderScan) async throws(StoreError) {
+    guard !scan.isIncomplete, lastForgotten.map({ $0.duration(to: .now) >= Self.day }) ?? true else { return }
+    lastForgotten = .now
+    let present = Set(scan.files.map(\.version))
+    try await store.forgetGoneVersions(of: stored.folder.id, present: present, now: Date())
+    table.forgetHandled(except: present)
   }
 
   private func addSettled() async throws(StoreError) {

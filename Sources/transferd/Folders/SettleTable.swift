@@ -45,6 +45,11 @@ struct SettleTable {
     }
   }
 
+  /// Frees the memory for versions that are not there any more. If one comes back, the database knows it.
+  mutating func forgetHandled(except present: Set<FileVersion>) {
+    handled.formIntersection(present.map(Fingerprint.init))
+  }
+
   /// Takes a scan into account: a version that was not seen before begins to wait, and files that are gone do not wait.
   mutating func update(_ files: [FolderScan.File], now: ContinuousClock.Instant) {
     var waiting: [String: Pending] = [:]
