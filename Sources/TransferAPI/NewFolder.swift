@@ -61,6 +61,9 @@ extension NewFolder: Codable {
     batch = try container.decodeIfPresent(String.self, forKey: .batch)
     priority = try container.decodeIfPresent(Int.self, forKey: .priority) ?? 0
     options = try JobOptions(from: decoder)
+    // The field of the folder; listings have an option of the same name.
+    options.listing.recursive = false
+    if options.listing != .init() { throw WireError("include, exclude and maxDepth are for listings") }
     if let name = options.firstDownloadOption { throw WireError("\(name) is for downloads") }
     if options.upload.collection != nil { throw WireError("collection follows from \"to\"") }
   }
