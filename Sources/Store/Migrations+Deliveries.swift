@@ -1,4 +1,4 @@
-/// Version 9, too: ends of batches, and what is reported about jobs and batches.
+/// Version 12, too: ends of batches, and what is reported about jobs and batches.
 extension Migrations {
   /// Changes no row.
   ///

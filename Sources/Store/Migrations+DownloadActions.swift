@@ -1,4 +1,4 @@
-/// Version 9: file actions of downloads, and the bytes of a day.
+/// Version 12: file actions of downloads, and the bytes of a day.
 extension Migrations {
   /// Changes no row.
   ///

@@ -1,4 +1,4 @@
-/// Version 9: jobs that run in some hours of the day only, and jobs that follow others.
+/// Version 11: jobs that run in some hours of the day only, and jobs that follow others.
 extension Migrations {
   /// Changes no row. Takes about 3 s for a million queued jobs: three indexes are built anew, and
   /// `job_queued_share` is added, by which batches of one priority take turns (`ShareSelection`).
