@@ -10,8 +10,8 @@ usage() {
 # Each word lists alternative packages. If none of them is installed, the first one is.
 build="libcurl4-openssl-dev libssl-dev libexpat1-dev zlib1g-dev libbrotli-dev libzstd-dev libsqlite3-dev pkg-config|pkgconf binutils"
 demo="$build nginx-light|nginx|nginx-core|nginx-full|nginx-extras curl python3|python3-minimal"
-test="$demo openssl strace systemd nftables tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
-bench="$test aria2 wget2 rclone awscli gcc libc6-dev"
+test="$demo apache2-bin openssl strace systemd nftables tinyproxy-bin microsocks gunicorn python3-httpbin python3-h2 iproute2 openssh-server openssh-client python3-pyftpdlib python3-openssl python3-venv"
+bench="$test aria2 wget wget2 rclone awscli gcc libc6-dev"
 mode=${1-}
 case $mode in
   build) wanted=$build ;;

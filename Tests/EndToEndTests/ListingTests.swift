@@ -60,6 +60,18 @@ import Testing
     #expect(history.contains("5 files in 4 directories"), "\(history)")
   }
 
+  @Test(
+    "a tree comes from Apache's pages, in each of their forms",
+    arguments: [
+      "None", "FancyIndexing Charset=UTF-8", "FancyIndexing HTMLTable XHTML NameWidth=* VersionSort FoldersFirst",
+    ])
+  func apache(indexOptions: String) async throws {
+    let apache = try await Apache(indexOptions: indexOptions)
+    try Self.plant(in: apache.root + "/pub")
+    let daemon = try await Daemon()
+    try await expectTree(daemon, [apache.url("/pub/")])
+  }
+
   @Test("a tree comes from a WebDAV server")
   func webDAV() async throws {
     let peer = try await PythonPeer.webDAV()
