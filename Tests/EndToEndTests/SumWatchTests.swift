@@ -44,13 +44,11 @@ import Testing
     try await daemon.ctl("cancel", "--batch", "b")
     let result = try await waiting.result()
     #expect(result.status == 1)
+    // On a slow machine, lines about the progress are between them.
     let lines = result.stderr.split(separator: "\n").map(String.init)
-    #expect(
-      Set(lines)
-        == Set(
-          (1...120).map { "job \($0) was cancelled" } + ["120 jobs: 0 transferred, 0 unchanged, 0 skipped, 120 failed"])
-    )
-    #expect(lines.count == 121 && lines.last == "120 jobs: 0 transferred, 0 unchanged, 0 skipped, 120 failed")
+    let named = lines.filter { $0.hasPrefix("job ") }
+    #expect(named.count == 120 && Set(named) == Set((1...120).map { "job \($0) was cancelled" }))
+    #expect(lines.last == "120 jobs: 0 transferred, 0 unchanged, 0 skipped, 120 failed")
   }
 
   @Test("the stream of sums is for all jobs or a batch, and sends a change once")
