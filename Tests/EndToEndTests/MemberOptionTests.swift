@@ -20,13 +20,18 @@ struct MemberOptionTests {
   func mirrors() async throws {
     let server = try LoopbackServer { _ in .response(200, text: "secret") }
     let shared = try await SharedDaemon(environment: ["TRANSFERD_REDIRECTS": ""])
-    for mirror in [server.url("/a"), "http://localhost:\(server.port)/a"] {
+    func add(_ mirror: String) async throws -> SharedDaemon.Answer {
       let job: [String: Any] = [
-        "source": "http://192.0.2.1/a", "destination": shared.directory(of: .alice) + "/a", "mirrors": [mirror],
+        "source": "http://1.1.1.1/a", "destination": shared.directory(of: .alice) + "/a", "mirrors": [mirror],
+        "paused": true,
       ]
-      let answer = try await Self.post(shared, "/v1/jobs", job, as: .alice)
+      return try await Self.post(shared, "/v1/jobs", job, as: .alice)
+    }
+    for mirror in [server.url("/a"), "http://localhost:\(server.port)/a"] {
+      let answer = try await add(mirror)
       #expect(answer.status == 403 && answer.code == "permission", "\(answer)")
     }
+    #expect(try await add("http://1.0.0.1/a").status == 201)
     #expect(server.counters.connections == 0)
   }
 
@@ -83,14 +88,14 @@ struct MemberOptionTests {
     symlink(hidden, mine + "/link")
     for directory in [hidden, mine + "/link", shared.daemon.directory.path("none")] {
       let answer = try await Self.post(
-        shared, "/v1/folders", ["directory": directory, "to": "http://192.0.2.1/in/"], as: .alice)
+        shared, "/v1/folders", ["directory": directory, "to": "http://1.1.1.1/in/"], as: .alice)
       #expect(answer.status == 403, "\(directory): \(answer)")
     }
     let local = try await Self.post(
       shared, "/v1/folders", ["directory": mine, "to": server.url("/in/")], as: .alice)
     #expect(local.status == 403 && server.counters.connections == 0, "\(local)")
     let added = try await Self.post(
-      shared, "/v1/folders", ["directory": mine, "to": "http://192.0.2.1/in/", "newOnly": true], as: .alice)
+      shared, "/v1/folders", ["directory": mine, "to": "http://1.1.1.1/in/", "newOnly": true], as: .alice)
     #expect(added.status == 201, "\(added)")
     let id = try #require(added.json["id"] as? Int)
     #expect(try await shared.curl("/v1/folders", as: .bob).body == "[]")
@@ -102,5 +107,42 @@ struct MemberOptionTests {
     #expect(there.body.replacing("\(id)", with: "ID") == missing.body.replacing("999", with: "ID"))
     #expect(try await shared.ctl("folder", "ls", as: .alice).lines.count >= 1)
     #expect(try await shared.curl("/v1/folders/\(id)", "-X", "DELETE", as: .alice).status == 204)
+  }
+
+  @Test("programs and keys that the configuration names for webhooks and hooks are closed to members, after a reload too")
+  func hooks() async throws {
+    let shared = try await SharedDaemon()
+    let mine = shared.directory(of: .alice)
+    for name in ["tell", "key", "sign"] { try shared.file(name, "text", of: .alice) }
+    let roots = "  memberReadRoots: [%DIR/alice]\n  memberWriteRoots: [%DIR/alice]\n"
+    func answers() async throws -> [Int] {
+      var statuses: [Int] = []
+      for name in ["tell", "key", "sign"] {
+        let job: [String: Any] = [
+          "source": "http://127.0.0.1:9/a", "destination": "\(mine)/\(name)", "replace": true, "paused": true,
+        ]
+        let answer = try await Self.post(shared, "/v1/jobs", job, as: .alice)
+        statuses.append(answer.status)
+        if let id = answer.json["id"] as? Int { _ = try await shared.curl("/v1/jobs/\(id)", "-X", "DELETE", as: .alice) }
+        let upload: [String: Any] = [
+          "kind": "upload", "source": "\(mine)/\(name)", "destination": "http://127.0.0.1:9/\(name)", "paused": true,
+        ]
+        statuses.append(try await Self.post(shared, "/v1/jobs", upload, as: .alice).status)
+      }
+      return statuses
+    }
+    #expect(try await answers() == [201, 201, 201, 201, 201, 201])
+    try shared.configure(
+      "transferd:\n\(roots)" + """
+          hooks:
+            onBatchEnd: [/bin/sh, %DIR/alice/tell]
+          webhooks:
+            - {url: "http://127.0.0.1:9/", secret: "file:%DIR/alice/key", events: [batch-end]}
+            - {url: "http://127.0.0.1:9/b", secret: "exec:%DIR/alice/sign", events: [batch-end]}
+
+        """)
+    shared.daemon.signal(SIGHUP)
+    try await shared.daemon.process?.waitForErrors("configuration reloaded")
+    #expect(try await answers() == [403, 403, 403, 403, 403, 403])
   }
 }

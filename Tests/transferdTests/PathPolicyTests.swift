@@ -50,6 +50,18 @@ import WireValues
     }
   }
 
+  @Test("files that a changed configuration names are closed to members from then on")
+  func reload() throws {
+    let directory = try TemporaryDirectory()
+    let roots = MemberRoots(read: [directory.path], write: [directory.path])
+    let policy = try policy(directory, roots: roots)
+    policy.set(roots, files: [directory.path("srv/in/hook")])
+    for (name, expected) in [("srv/in/hook", false), ("srv/in/x", true), ("etc/transferd.yaml", true)] {
+      #expect(isAllowed(directory.path(name), policy.rules(for: Self.member, .write)) == expected, "\(name)")
+    }
+    #expect(isAllowed(directory.path("srv/in/hook"), policy.rules(for: Self.daemon, .write)))
+  }
+
   @Test("members may use only their roots, of which there are none by default; others have no roots")
   func roots() throws {
     let directory = try TemporaryDirectory()

@@ -14,8 +14,9 @@ final class PathPolicy: Sendable {
   /// The daemon's own uid.
   private let daemon: UInt32
   private let own: PathRules
+  /// The rules for members without what can change.
   private let forMembers: PathRules
-  private let roots: Mutex<MemberRoots>
+  private let changeable: Mutex<(roots: MemberRoots, files: [PathRules.Protected])>
 
   /// - Parameters:
   ///   - daemon: the daemon's own uid.
@@ -29,7 +30,7 @@ final class PathPolicy: Sendable {
     files: [String] = [], roots: MemberRoots = MemberRoots()
   ) {
     self.daemon = daemon
-    self.roots = Mutex(roots)
+    changeable = Mutex((roots, Self.protected(files)))
     let reason = "it belongs to transferd itself"
     var own = PathRules(directories: [.init(state, reason: reason)], files: [.init(socket, reason: reason)])
     if let runtimeDirectory { own.directories.append(.init(runtimeDirectory, reason: reason)) }
@@ -37,12 +38,18 @@ final class PathPolicy: Sendable {
     for home in homes {
       own.directories.append(.init(home, reason: "it is in the home directory of the user that runs transferd"))
     }
-    own.files += files.map { .init($0, reason: "transferd's configuration names it") }
     forMembers = own
   }
 
-  /// Changes the members' directories for attempts that start from now on.
-  func setRoots(_ roots: MemberRoots) { self.roots.withLock { $0 = roots } }
+  /// Changes the members' directories and the files that the configuration names, for attempts that start from now on.
+  func set(_ roots: MemberRoots, files: [String]) {
+    let files = Self.protected(files)
+    changeable.withLock { $0 = (roots, files) }
+  }
+
+  private static func protected(_ files: [String]) -> [PathRules.Protected] {
+    files.map { .init($0, reason: "transferd's configuration names it") }
+  }
 
   /// Whether the jobs of a user may use the credentials of the daemon's user.
   func mayUseServiceCredentials(_ owner: UInt32) -> Bool { Caller(uid: owner, daemon: daemon).has(.serviceCredentials) }
@@ -51,8 +58,9 @@ final class PathPolicy: Sendable {
   /// - Parameter uid: the job's owner.
   func rules(for uid: UInt32, _ access: Access) -> PathRules {
     guard !Caller(uid: uid, daemon: daemon).has(.anyPath) else { return own }
-    let roots = roots.withLock { $0 }
+    let (roots, files) = changeable.withLock { $0 }
     var rules = forMembers
+    rules.files += files
     let (key, list, verb) =
       switch access {
       case .read: ("memberReadRoots", roots.read, "read")

@@ -122,7 +122,7 @@ struct DaemonParts: Sendable {
     await limits.reload(fresh.limitSettings)
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)
-    paths.setRoots(fresh.memberRoots)
+    paths.set(fresh.memberRoots, files: setup.namedFiles(fresh))
     await followUps.setHooks(fresh.limits.hooks)
     let signal = batchEndSignal
     store.setDeliveryTargets(fresh.limits.hooks.targets) { signal.yield() }

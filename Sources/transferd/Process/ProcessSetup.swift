@@ -73,19 +73,28 @@ struct ProcessSetup: Sendable {
 
   /// The rules for paths: they protect transferd's own directories, and the files that it and its configuration name.
   func pathPolicy() -> PathPolicy {
-    let ssh = configuration.remote.ssh
-    let named = ["NETRC", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"].map { environment[$0] }
-    let files = named + [flags.configurationFile, configuration.certificateAuthorityFile, ssh.privateKeyFile]
-    var secrets: [String] = []
-    if case .file(let path)? = configuration.proxy.credentials { secrets.append(path) }
-    let hooks = [configuration.limits.hooks.onComplete, configuration.limits.hooks.onFailure]
-    return PathPolicy(
+    PathPolicy(
       daemon: geteuid(), state: state, socket: socket,
       runtimeDirectory: PathPolicy.runtimeDirectory(of: socket, environment: environment, uid: getuid()),
       homes: [environment["HOME"], Self.homeDirectory()].compactMap { $0 }.filter { $0.isAbsolutePath },
-      files: (files.compactMap { $0 } + secrets + (ssh.knownHostsFiles ?? []) + hooks.compactMap { $0?.arguments.first })
-        .map(Self.absolute),
-      roots: configuration.memberRoots)
+      files: namedFiles(configuration), roots: configuration.memberRoots)
+  }
+
+  /// The files that a configuration and the environment name: keys, programs and what these are given.
+  func namedFiles(_ configuration: DaemonConfiguration) -> [String] {
+    let (ssh, hooks) = (configuration.remote.ssh, configuration.limits.hooks)
+    var files = ["NETRC", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"].map { environment[$0] }
+    files += [flags.configurationFile, configuration.certificateAuthorityFile, ssh.privateKeyFile]
+    var commands = [hooks.onComplete, hooks.onFailure, hooks.onBatchEnd].compactMap { $0?.arguments }
+    for secret in [configuration.proxy.credentials] + hooks.webhooks.map(\.secret) {
+      switch secret {
+      case .file(let path)?: files.append(path)
+      case .command(let text)?: commands.append((try? ShellWords.split(text)) ?? [])
+      case .netrc?, .environment?, nil: break
+      }
+    }
+    let programs = commands.flatMap { $0.prefix(1) + $0.dropFirst().filter(\.isAbsolutePath) }
+    return (files.compactMap { $0 } + (ssh.knownHostsFiles ?? []) + programs).map(Self.absolute)
   }
 
   /// The settings of the engine, with the SSH files that an earlier release left in another home directory. Their use is
