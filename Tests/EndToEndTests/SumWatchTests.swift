@@ -38,7 +38,7 @@ import Testing
     _ = try await daemon.ctl("add", "-i", paused, "--batch", "b", "--paused", "-d", daemon.downloads)
     #expect(try await daemon.ctl("wait", "--batch", "b", "--timeout", "1s").status == 124)
     let waiting = try daemon.ctlStarted("wait", "--batch", "b")
-    try await WaitTests.untilConnected(daemon)
+    try await WaitTests.untilConnected(daemon, waiting)
     try await daemon.ctl("cancel", "1")
     try await waiting.waitForErrors("job 1 was cancelled")
     try await daemon.ctl("cancel", "--batch", "b")

@@ -36,7 +36,7 @@ import Testing
     for verb in ["wait", "watch"] {
       let child = try daemon.ctlStarted(verb, id, "--no-autostart")
       // Nothing is printed while the command waits for a paused job.
-      try await Self.untilConnected(daemon)
+      try await Self.untilConnected(daemon, child)
       try await Self.untilCatching(SIGINT, child)
       child.kill(SIGINT)
       #expect(try await child.result().status == 130, "\(verb)")
@@ -56,10 +56,21 @@ import Testing
   }
 
   /// Waits until the daemon has accepted a client: unix(7) shows such a socket in state 3, with the server's path.
-  static func untilConnected(_ daemon: Daemon) async throws {
-    try await eventually("a connected client") {
+  /// - Parameter client: ends the wait if it ends.
+  static func untilConnected(_ daemon: Daemon, _ client: ChildProcess) async throws {
+    do {
+      try await eventually("a connected client") {
+        guard client.isRunning else {
+          throw TestSupportError.failed(program: "transferctl", reason: client.errorsSoFar)
+        }
+        let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+        return table.split(separator: "\n").contains { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }
+      }
+    } catch TestSupportError.timedOut {
       let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-      return table.split(separator: "\n").contains { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }
+      let sockets = table.split(separator: "\n").filter { $0.hasSuffix(daemon.socketPath) }.joined(separator: "\n")
+      throw TestSupportError.failed(
+        program: "transferctl", reason: "not connected after two minutes: \(client.errorsSoFar)\n\(sockets)")
     }
   }
 
