@@ -10,14 +10,28 @@ extension Store {
   }
 
   /// Durable when this returns.
-  public func addFolder(_ folder: NewFolder, owner: UInt32, at now: Date) async throws(StoreError) -> StoredFolder {
+  /// - Parameters:
+  ///   - most: how many folders there may be then.
+  ///   - own: how many folders the owner may have then.
+  /// - Returns: `nil` if there are too many already.
+  public func addFolder(
+    _ folder: NewFolder, owner: UInt32, at now: Date, most: Int = .max, own: Int = .max
+  ) async throws(StoreError) -> StoredFolder? {
     let request: String
     do {
       request = String(decoding: try WireCoding.encoder().encode(folder), as: UTF8.self)
     } catch {
       throw .io("cannot encode the folder: \(error)")
     }
-    let id = try await queue.run { transaction in
+    let id = try await queue.run { transaction -> Int64? in
+      let counts = try transaction.row(
+        "SELECT count(*) AS folders, count(*) FILTER (WHERE owner = :owner) AS own FROM folder"
+      ) { bind in
+        bind("owner", owner)
+      } read: {
+        (folders: try $0.int("folders"), own: try $0.int("own"))
+      }
+      guard let counts, counts.folders < most, counts.own < own else { return nil }
       try transaction.run(
         "INSERT INTO folder (owner, request, created_at, baseline) VALUES (:owner, :request, :now, :baseline)"
       ) { bind in
@@ -28,6 +42,7 @@ extension Store {
       }
       return transaction.db.lastInsertedRowID
     }
+    guard let id else { return nil }
     return StoredFolder(
       folder: WatchedFolder(id: id, folder: folder, owner: owner, createdAt: Date(milliseconds: now.milliseconds)),
       needsBaseline: folder.newOnly)

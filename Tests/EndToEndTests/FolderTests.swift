@@ -168,6 +168,22 @@ import Testing
     #expect(try await folders(daemon).first?["error"] is NSNull)
   }
 
+  @Test("a folder whose path leads to another directory later is watched there")
+  func renamedAbove() async throws {
+    let server = try Self.server()
+    let daemon = try await Daemon()
+    try daemon.directory.directory("mount/point")
+    let watched = try daemon.directory.directory("mount/point/out")
+    _ = try await add(daemon, watched, "--to", server.url("/in/"), "--settle", "100ms")
+    try daemon.directory.file("mount/point/out/first", text: "1")
+    try await waitForPuts(server, ["/in/first"])
+    // The kernel reports nothing of this about the folder, as with a mount over it.
+    try FileManager.default.moveItem(
+      atPath: daemon.directory.path("mount"), toPath: daemon.directory.path("mount.old"))
+    try daemon.directory.file("mount/point/out/second", text: "2")
+    try await waitForPuts(server, ["/in/first", "/in/second"])
+  }
+
   @Test("a removed folder is no longer watched, its jobs stay, and an unknown id is exit status 4")
   func removed() async throws {
     let server = try Self.server()

@@ -12,8 +12,8 @@ import TransferAPI
     let store = try Fixture().store
     var newOnly = Self.folder
     newOnly.newOnly = true
-    let first = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1))
-    let second = try await store.addFolder(newOnly, owner: 2, at: Fixture.at(2))
+    let first = try #require(try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)))
+    let second = try #require(try await store.addFolder(newOnly, owner: 2, at: Fixture.at(2)))
     #expect(!first.needsBaseline && second.needsBaseline && first.folder.id != second.folder.id)
     #expect(try await store.folders(in: .everything) == [first, second])
     #expect(try await store.folders(in: .owner(2)) == [second])
@@ -22,14 +22,24 @@ import TransferAPI
     #expect(try await store.removeFolder(second.folder.id, in: .owner(1)) == false)
     #expect(try await store.removeFolder(second.folder.id, in: .everything))
     #expect(try await store.removeFolder(second.folder.id, in: .everything) == false)
-    let third = try await store.addFolder(Self.folder, owner: 2, at: Fixture.at(3))
+    let third = try #require(try await store.addFolder(Self.folder, owner: 2, at: Fixture.at(3)))
     #expect(third.folder.id > second.folder.id)
+  }
+
+  @Test("there are so many folders at most, in all and of one owner")
+  func limits() async throws {
+    let store = try Fixture().store
+    func add(_ owner: UInt32) async throws -> Bool {
+      try await store.addFolder(Self.folder, owner: owner, at: Fixture.at(1), most: 3, own: 2) != nil
+    }
+    #expect(try await add(1) && add(1) && !add(1) && add(2) && !add(2))
+    #expect(try await store.folders(in: .everything).count == 3)
   }
 
   @Test("versions are known by path, size and time, once each, and only uploads are counted")
   func versions() async throws {
     let store = try Fixture().store
-    let id = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)).folder.id
+    let id = try #require(try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1))).folder.id
     let versions = (0..<4).map { FileVersion(path: "a", size: Int64($0 / 2), modified: Int64($0 % 2)) }
     #expect(try await store.note([(versions[0], JobID(5)), (versions[3], nil)], of: id))
     #expect(try await store.note([(versions[0], JobID(6))], of: id))
@@ -44,8 +54,8 @@ import TransferAPI
   @Test("a version is forgotten when its file has been gone for 30 days, not when it was away for a while")
   func gone() async throws {
     let store = try Fixture().store
-    let id = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)).folder.id
-    let other = try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1)).folder.id
+    let id = try #require(try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1))).folder.id
+    let other = try #require(try await store.addFolder(Self.folder, owner: 1, at: Fixture.at(1))).folder.id
     // More than one page of them.
     let versions = (0..<4500).map { FileVersion(path: "\($0)", size: 1, modified: 1) }
     let kept = FileVersion(path: "0", size: 2, modified: 1)

@@ -115,7 +115,8 @@ import TransferEngine
     let path = try directory.file("a", text: "text")
     let version = try #require(
       try FolderScan.scan(directory.path, rules: .none, recursive: false) { _ in }.files.first?.version)
-    func readiness() -> FolderUploads.Readiness { FolderUploads.readiness(of: version, in: directory.path) }
+    let opened = try Directory.open(directory.path)
+    func readiness() -> FolderUploads.Readiness { FolderUploads.readiness(of: version, in: opened) }
     #expect(readiness() == .ready)
     let writer = open(path, O_WRONLY | O_CLOEXEC)
     #expect(readiness() == .written)
@@ -127,6 +128,91 @@ import TransferEngine
     #expect(readiness() == .changed)
     try FileManager.default.removeItem(atPath: path)
     #expect(readiness() == .changed)
+  }
+
+  @Test("no link and no device is opened to look at a file")
+  func links() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    try directory.file("sub/a", text: "text")
+    try directory.file("other/a", text: "text")
+    let version = try #require(
+      try FolderScan.scan(directory.path, rules: .none, recursive: true) { _ in }.files
+        .first { $0.version.path == "sub/a" }?.version)
+    let opened = try Directory.open(directory.path)
+    #expect(FolderUploads.readiness(of: version, in: opened) == .ready)
+    try FileManager.default.moveItem(atPath: directory.path("sub"), toPath: directory.path("moved"))
+    try FileManager.default.createSymbolicLink(atPath: directory.path("sub"), withDestinationPath: "moved")
+    #expect(FolderUploads.readiness(of: version, in: opened) == .changed)
+    #expect(mkfifo(directory.path("fifo"), 0o600) == 0)
+    #expect(FolderUploads.readiness(of: FileVersion(path: "fifo", size: 0, modified: 0), in: opened) == .changed)
+  }
+
+  @Test("names that look the same are two files, and a name that is no UTF-8 is counted")
+  func names() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    for name in ["caf\u{e9}", "cafe\u{301}"] { try directory.file(name, text: "1") }
+    for byte in [UInt8(0xE9), 0xFF] {
+      let path = Array(directory.path.utf8) + [UInt8(ascii: "/"), byte, 0]
+      let descriptor = path.withUnsafeBytes {
+        open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)
+      }
+      #expect(descriptor >= 0)
+      close(descriptor)
+    }
+    let scan = try FolderScan.scan(directory.path, rules: .none, recursive: false) { _ in }
+    #expect(scan.files.count == 2 && scan.unusableNames == 2)
+    let versions = scan.files.map { FileVersion(path: $0.version.path, size: 1, modified: 1) }
+    #expect(Set(versions).count == 2)
+    var table = SettleTable(settle: .zero)
+    let files = versions.map { FolderScan.File(version: $0, changed: 1) }
+    table.update(files, now: .now)
+    #expect(table.settled(at: .now).count == 2)
+    table.handle([versions[0]])
+    #expect(table.settled(at: .now) == [versions[1]] && table.unknown(in: files).isEmpty)
+  }
+
+  @Test("folders that share a budget have so many files together, also after the next look")
+  func budget() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    for name in ["one/a", "one/b", "one/c", "two/a", "two/b"] { try directory.file(name, text: "") }
+    let budget = FileBudget(4)
+    func scan(_ name: String) throws -> FolderScan {
+      try FolderScan.scan(directory.path(name), rules: .none, recursive: false, budget: budget) { _ in }
+    }
+    let first = try scan("one")
+    #expect(first.files.count == 3 && !first.isIncomplete)
+    let second = try scan("two")
+    #expect(second.files.count == 1 && second.isIncomplete)
+    budget.giveBack(first.files.count)
+    #expect(try scan("two").files.count == 2)
+  }
+
+  @Test("a directory for moved files that is the folder by another path is refused")
+  func alias() throws {
+    let directory = try TemporaryDirectory()
+    defer { directory.remove() }
+    for name in ["out/deep/sent", "sent"] { try directory.directory(name) }
+    for (name, target) in [("alias", "out"), ("far", "out/deep/sent")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: directory.path(name), withDestinationPath: directory.path(target))
+    }
+    func check(_ target: String, recursive: Bool) -> Problem? {
+      var folder = NewFolder(directory: directory.path("out"), to: "https://h/")
+      (folder.settle, folder.recursive) = (5, recursive)
+      folder.options.onSuccess = .move(to: directory.path(target))
+      do throws(Problem) {
+        try FolderCheck.check(folder, write: .none, read: .none)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    #expect(check("alias", recursive: false)?.detail.contains("is in the folder") == true)
+    #expect(check("far", recursive: true)?.code == .invalid)
+    #expect(check("far", recursive: false) == nil && check("sent", recursive: true) == nil)
   }
 
   @Test("the job of a version has the URL of its template and a key that is the same each time, and short")

@@ -10,7 +10,7 @@ final class DirectoryEvents: Sendable {
   private let end: Int32
 
   private static let mask = UInt32(
-    IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB)
+    IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
 
   /// - Parameter onEvents: called on the thread.
   /// - Returns: `nil` if the kernel allows no further instance.
@@ -37,9 +37,11 @@ final class DirectoryEvents: Sendable {
 
   deinit { close(end) }
 
-  /// Watches a directory from now on; a directory that is watched already costs nothing.
+  /// Watches an open directory from now on, whatever its path leads to; one that is watched already costs nothing.
   /// - Returns: `false` if the kernel allows no further directory.
-  func watch(_ path: String) -> Bool { inotify_add_watch(descriptor, path, Self.mask) >= 0 }
+  func watch(_ directory: Int32) -> Bool {
+    inotify_add_watch(descriptor, "/proc/self/fd/\(directory)/.", Self.mask) >= 0
+  }
 
   private static func drain(_ descriptor: Int32) {
     withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { buffer in

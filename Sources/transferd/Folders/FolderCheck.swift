@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Store
 import TransferAPI
@@ -29,7 +30,7 @@ enum FolderCheck {
     folder.options.onSuccess = .move(to: directory)
     let isBelow = directory.hasPrefix(folder.directory == "/" ? "/" : folder.directory + "/")
     if directory == folder.directory || folder.recursive && isBelow {
-      throw Problem(.invalid, "\(directory) is in the folder: a file that is moved there would be uploaded again")
+      throw isInFolder(directory)
     }
     return folder
   }
@@ -56,9 +57,44 @@ enum FolderCheck {
           "the directory \(directory) does not exist; create it first")
       }
     }
+    try checkTarget(directories, recursive: folder.recursive)
     let needed = folder.options.onSuccess == .keep ? R_OK | X_OK : R_OK | W_OK | X_OK
     guard access(folder.directory, needed) == 0 else {
       throw Problem(.permission, "cannot watch \(folder.directory): permission denied")
     }
+  }
+
+  /// Refuses a directory for moved files that is the folder or below it, whatever its path says.
+  /// - Parameter directories: the folder, and the directory for moved files if there is one.
+  private static func checkTarget(_ directories: [String], recursive: Bool) throws(Problem) {
+    guard directories.count == 2, let folder = try? Directory.open(directories[0]),
+      let target = try? Directory.open(directories[1])
+    else { return }
+    guard target.identity == folder.identity || recursive && isBelow(target.descriptor, folder.identity) else { return }
+    throw isInFolder(directories[1])
+  }
+
+  /// Walks up from an open directory.
+  private static func isBelow(_ descriptor: Int32, _ folder: DirectoryIdentity) -> Bool {
+    var current = linux_openat(descriptor, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    defer { if current >= 0 { close(current) } }
+    var last: (device: UInt64, inode: UInt64)?
+    // No path has more components.
+    for _ in 0..<4096 where current >= 0 {
+      var status = stat()
+      guard fstat(current, &status) == 0 else { return false }
+      let (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+      if device == folder.device, inode == folder.inode { return true }
+      if let last, last == (device, inode) { return false }
+      last = (device, inode)
+      let next = linux_openat(current, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+      close(current)
+      current = next
+    }
+    return false
+  }
+
+  private static func isInFolder(_ directory: String) -> Problem {
+    Problem(.invalid, "\(directory) is in the folder: a file that is moved there would be uploaded again")
   }
 }

@@ -50,17 +50,27 @@ struct FolderUploads: Sendable {
     case changed
   }
 
-  /// Looks at a file that seems to stand still. Blocks.
-  static func readiness(of version: FileVersion, in directory: String) -> Readiness {
-    let path = directory.appendingName(version.path)
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    // Without the right to read it nothing is known; the upload says what is wrong.
-    guard descriptor >= 0 else { return errno == EACCES || errno == EPERM ? .ready : .changed }
-    defer { close(descriptor) }
+  /// Looks at a file that seems to stand still, below the opened folder and through no link. Blocks.
+  static func readiness(of version: FileVersion, in directory: Directory) -> Readiness {
+    var names = version.path.componentsOfPath.map(String.init)
+    guard let name = names.popLast() else { return .changed }
+    let parent = FolderScan.open(names, below: directory.descriptor)
+    guard parent >= 0 else { return unknown(errno) }
+    defer { close(parent) }
+    // Only a regular file is opened: to open a device could have an effect.
+    let file = linux_openat(parent, name, linux_path_only | O_NOFOLLOW | O_CLOEXEC, 0)
+    guard file >= 0 else { return unknown(errno) }
+    defer { close(file) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       Int64(status.st_size) == version.size, SourceIdentity.nanoseconds(status.st_mtim) == version.modified
     else { return .changed }
+    let descriptor = open("/proc/self/fd/\(file)", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { return unknown(errno) }
+    defer { close(descriptor) }
     return linux_is_open_for_writing(descriptor) == 1 ? .written : .ready
   }
+
+  /// Without the right to read a file nothing is known; the upload says what is wrong.
+  private static func unknown(_ code: Int32) -> Readiness { code == EACCES || code == EPERM ? .ready : .changed }
 }

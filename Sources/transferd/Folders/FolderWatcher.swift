@@ -15,11 +15,19 @@ actor FolderWatcher {
   private let intake: JobIntake
   private let caller: Caller
   private let logger: Logger
+  /// How many files the folders of members may have together; `nil`: the folder belongs to the daemon's user or to root.
+  private let shared: FileBudget?
   private var table: SettleTable
   private var needsBaseline: Bool
   private var loop: Task<Void, Never>?
   /// Why the directory cannot be watched, or why the newest file was refused.
   private(set) var error: String?
+  /// The newest version that was refused, and why.
+  private var refusal: (version: FileVersion, detail: String)?
+  /// The directory of the newest look; `nil`: there was none.
+  private var directory: DirectoryIdentity?
+  /// Files of the newest look that the shared budget counts.
+  private var counted = 0
   /// When versions of files that have gone were last forgotten.
   private var lastForgotten: ContinuousClock.Instant?
   /// How long the newest look at the directory took, without the adds.
@@ -30,10 +38,17 @@ actor FolderWatcher {
   /// Time until the next look if the directory cannot be read or watched.
   private static let retryDelay = Duration.seconds(30)
   private static let day = Duration.seconds(86400)
+  /// Time between two checks that the path leads to the same directory: the kernel reports neither a mount over it nor a new
+  /// name of a directory above it.
+  private static let pathInterval = Duration.seconds(60)
   /// Events that come together are one.
   private static let shortestPause = Duration.milliseconds(100)
 
-  init(_ stored: Store.StoredFolder, _ uploads: FolderUploads, _ store: Store, _ intake: JobIntake, _ logger: Logger) {
+  init(
+    _ stored: Store.StoredFolder, _ uploads: FolderUploads, _ store: Store, _ intake: JobIntake,
+    shared: FileBudget? = nil, _ logger: Logger
+  ) {
+    self.shared = shared
     self.stored = stored
     self.uploads = uploads
     self.store = store
@@ -65,11 +80,9 @@ actor FolderWatcher {
       alarm?.cancel()
       let next = await look(events)
       if Task.isCancelled { return }
-      if let next {
-        alarm = Task {
-          do { try await Task.pause(for: next) } catch { return }
-          signal.yield()
-        }
+      alarm = Task {
+        do { try await wait(for: next) } catch { return }
+        signal.yield()
       }
       let pause = max(Self.shortestPause, scanTime * 9)
       do { try await Task.pause(for: pause) } catch { return }
@@ -80,16 +93,43 @@ actor FolderWatcher {
     ["folder": "\(stored.folder.id)", "directory": "\(uploads.folder.directory)"]
   }
 
+  /// Waits for a time, or until the path of the folder leads to another directory.
+  private func wait(for time: Duration?) async throws {
+    var rest = time
+    while true {
+      let pause = min(rest ?? Self.pathInterval, Self.pathInterval)
+      try await Task.pause(for: pause)
+      if let left = rest {
+        guard left > pause else { return }
+        rest = left - pause
+      }
+      if await leadsElsewhere() { return }
+    }
+  }
+
+  private func leadsElsewhere() async -> Bool {
+    guard let directory else { return false }
+    let path = uploads.folder.directory
+    return await BlockingWork.run {
+      var status = stat()
+      guard stat(path, &status) == 0 else { return true }
+      return UInt64(status.st_dev) != directory.device || UInt64(status.st_ino) != directory.inode
+    }
+  }
+
   /// Looks at the directory once, and adds what has settled.
   /// - Returns: the time until the next look, unless something changes before; `nil`: none is needed.
   private func look(_ events: DirectoryEvents?) async -> Duration? {
     let (folder, rules) = (uploads.folder, intake.paths.rules(for: caller.uid, .write))
     let begin = ContinuousClock.now
+    shared?.giveBack(counted)
+    counted = 0
+    let budget = shared ?? FileBudget(FolderScan.maximumFiles)
     let scanned = await BlockingWork.run {
       var isWatched = events != nil
       let result = Result { () throws(TransferError) in
-        try FolderScan.scan(folder.directory, rules: rules, recursive: folder.recursive) { path in
-          if events?.watch(path) == false { isWatched = false }
+        try FolderScan.scan(folder.directory, rules: rules, recursive: folder.recursive, budget: budget) { directory in
+          if events?.watch(directory) == false { isWatched = false }
         }
       }
       return (result: result, isWatched: isWatched)
@@ -99,17 +139,13 @@ actor FolderWatcher {
     switch scanned.result {
     case .success(let files): scan = files
     case .failure(let failure):
+      directory = nil
       report("cannot look at \(folder.directory): \(failure)")
       return Self.retryDelay
     }
-    if scan.isIncomplete {
-      report(
-        "\(folder.directory) has more than \(FolderScan.maximumFiles) files, or is too deep; the rest is passed over")
-    } else if !scanned.isWatched {
-      report("the kernel watches no more directories (fs.inotify.max_user_watches); it is looked at every 30 s")
-    } else {
-      error = nil
-    }
+    directory = scan.directory
+    counted = shared == nil ? 0 : scan.files.count
+    describe(scan, isWatched: scanned.isWatched)
     do {
       try await baseline(scan)
       try await forgetKnown(scan)
@@ -122,7 +158,26 @@ actor FolderWatcher {
       return Self.retryDelay
     }
     let next = table.nextLook(after: .now)
-    return scanned.isWatched ? next : min(next ?? Self.retryDelay, Self.retryDelay)
+    let isReported = scanned.isWatched && !scan.isRemote
+    return isReported ? next : min(next ?? Self.retryDelay, Self.retryDelay)
+  }
+
+  /// Sets ``error`` after a look.
+  private func describe(_ scan: FolderScan, isWatched: Bool) {
+    if let version = refusal?.version, !scan.files.contains(where: { $0.version == version }) { refusal = nil }
+    let directory = uploads.folder.directory
+    if scan.isIncomplete {
+      let number = shared == nil ? "\(FolderScan.maximumFiles) files" : "\(Folders.filesOfMembers) files with other folders"
+      report("\(directory) has more than \(number), or is too deep; the rest is passed over")
+    } else if !isWatched {
+      report("the kernel watches no more directories (fs.inotify.max_user_watches); it is looked at every 30 s")
+    } else if let refusal {
+      report(refusal.detail)
+    } else if scan.unusableNames > 0 {
+      report("\(scan.unusableNames) names in \(directory) are not UTF-8; they are passed over")
+    } else {
+      error = nil
+    }
   }
 
   private func report(_ text: String) {
@@ -170,11 +225,14 @@ actor FolderWatcher {
 
   private func addSettled() async throws(StoreError) {
     let settled = table.settled(at: .now)
-    let directory = uploads.folder.directory
+    let (path, rules) = (uploads.folder.directory, intake.paths.rules(for: caller.uid, .write))
     for step in stride(from: 0, to: settled.count, by: Self.step) {
       if Task.isCancelled { return }
       let versions = Array(settled[step..<min(step + Self.step, settled.count)])  // checked: within the array
-      let states = await BlockingWork.run { versions.map { FolderUploads.readiness(of: $0, in: directory) } }
+      let states = await BlockingWork.run { () -> [FolderUploads.Readiness] in
+        guard let directory = try? Directory.open(path, rules: rules) else { return versions.map { _ in .changed } }
+        return versions.map { FolderUploads.readiness(of: $0, in: directory) }
+      }
       var ready: [FileVersion] = []
       for (version, state) in zip(versions, states) {
         // A file that has changed is seen by the next look.
@@ -211,6 +269,7 @@ actor FolderWatcher {
     default:
       // The same file would be refused again; the next start of the daemon tries it once more.
       report(problem.detail)
+      refusal = (version, problem.detail)
       table.handle([version])
     }
   }

@@ -12,9 +12,14 @@ actor Folders {
   private let intake: JobIntake
   private let logger: Logger
   private var watchers: [Int64: FolderWatcher] = [:]
+  private let shared = FileBudget(filesOfMembers)
 
   /// Each needs a thread and up to three descriptors.
   static let maximum = 64
+  /// Of these, for all members together and for one of them.
+  static let (maximumOfMembers, maximumOfMember) = (32, 8)
+  /// Files in all folders of members together: each costs some hundred bytes of memory.
+  static let filesOfMembers = 200_000
 
   init(store: Store, intake: JobIntake, logger: Logger) {
     self.store = store
@@ -35,7 +40,8 @@ actor Folders {
     guard watchers[stored.folder.id] == nil else { return }
     do throws(Problem) {
       let uploads = try FolderUploads(id: stored.folder.id, stored.folder.folder)
-      let watcher = FolderWatcher(stored, uploads, store, intake, logger)
+      let isMembers = isMember(Caller(uid: stored.folder.owner, daemon: geteuid()))
+      let watcher = FolderWatcher(stored, uploads, store, intake, shared: isMembers ? shared : nil, logger)
       watchers[stored.folder.id] = watcher
       await watcher.start()
     } catch {
@@ -46,21 +52,29 @@ actor Folders {
 
   /// Durable when this returns.
   func add(_ request: NewFolder, from caller: Caller) async throws -> WatchedFolder {
-    guard try await store.folders(in: .everything).count < Self.maximum else {
-      throw Problem(.invalid, "\(Self.maximum) folders are watched already; remove one first")
-    }
     let folder = try FolderCheck.normalized(request)
     try await checkJob(of: folder, from: caller)
     let (write, read) = (intake.paths.rules(for: caller.uid, .write), intake.paths.rules(for: caller.uid, .read))
     try await BlockingWork.run {
       Result { () throws(Problem) in try FolderCheck.check(folder, write: write, read: read) }
     }.get()
-    let stored = try await store.addFolder(folder, owner: caller.uid, at: Date())
+    let isMember = isMember(caller)
+    let most = isMember ? Self.maximumOfMembers : Self.maximum
+    let own = isMember ? Self.maximumOfMember : Self.maximum
+    guard let stored = try await store.addFolder(folder, owner: caller.uid, at: Date(), most: most, own: own) else {
+      throw Problem(
+        .invalid,
+        isMember
+          ? "\(own) of your folders or \(most) folders in all are watched already; remove one first"
+          : "\(most) folders are watched already; remove one first")
+    }
     logger.notice(
       "watching a folder", metadata: ["folder": "\(stored.folder.id)", "directory": "\(folder.directory)"])
     await watch(stored)
     return stored.folder
   }
+
+  private func isMember(_ caller: Caller) -> Bool { !caller.has(.anyPath) }
 
   /// Checks the options with a sample file, as they are checked for each file later.
   private func checkJob(of folder: NewFolder, from caller: Caller) async throws(Problem) {

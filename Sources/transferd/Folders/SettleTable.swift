@@ -23,7 +23,8 @@ struct SettleTable {
 
   /// How long size and time must stand still.
   let settle: Duration
-  private var pending: [String: Pending] = [:]
+  /// By the bytes of the path: names that look the same may be two files.
+  private var pending: [[UInt8]: Pending] = [:]
   /// Versions that are uploaded or passed over.
   private var handled: Set<Fingerprint> = []
 
@@ -34,14 +35,15 @@ struct SettleTable {
 
   /// The versions about which nothing is known yet.
   func unknown(in files: [FolderScan.File]) -> [FileVersion] {
-    files.map(\.version).filter { pending[$0.path]?.version != $0 && !handled.contains(Fingerprint($0)) }
+    files.map(\.version).filter { pending[Array($0.path.utf8)]?.version != $0 && !handled.contains(Fingerprint($0)) }
   }
 
   /// These versions are uploaded or passed over.
   mutating func handle(_ versions: some Sequence<FileVersion>) {
     for version in versions {
       handled.insert(Fingerprint(version))
-      if pending[version.path]?.version == version { pending[version.path] = nil }
+      let path = Array(version.path.utf8)
+      if pending[path]?.version == version { pending[path] = nil }
     }
   }
 
@@ -52,9 +54,9 @@ struct SettleTable {
 
   /// Takes a scan into account: a version that was not seen before begins to wait, and files that are gone do not wait.
   mutating func update(_ files: [FolderScan.File], now: ContinuousClock.Instant) {
-    var waiting: [String: Pending] = [:]
+    var waiting: [[UInt8]: Pending] = [:]
     for file in files where !handled.contains(Fingerprint(file.version)) {
-      let path = file.version.path
+      let path = Array(file.version.path.utf8)
       if let known = pending[path], known.version == file.version {
         waiting[path] = known
       } else {
@@ -71,7 +73,8 @@ struct SettleTable {
 
   /// A version begins to wait again: a program still has the file open for writing, or the daemon could not take it.
   mutating func postpone(_ version: FileVersion, now: ContinuousClock.Instant) {
-    if pending[version.path]?.version == version { pending[version.path]?.since = now }
+    let path = Array(version.path.utf8)
+    if pending[path]?.version == version { pending[path]?.since = now }
   }
 
   /// The time until the next version may have settled; `nil`: nothing waits.
