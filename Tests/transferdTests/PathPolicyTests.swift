@@ -71,7 +71,7 @@ import WireValues
       #expect(!isAllowed(inside, policy.rules(for: Self.member, access)))
       #expect(isAllowed(inside, policy.rules(for: Self.daemon, access)))
     }
-    policy.setRoots(MemberRoots(read: [directory.path("srv/in")], write: [directory.path("srv/out")]))
+    policy.set(MemberRoots(read: [directory.path("srv/in")], write: [directory.path("srv/out")]), files: [])
     #expect(isAllowed(inside, policy.rules(for: Self.member, .read)))
     #expect(!isAllowed(outside, policy.rules(for: Self.member, .read)))
     #expect(!isAllowed(inside, policy.rules(for: Self.member, .write)))
@@ -83,7 +83,7 @@ import WireValues
     let directory = try TemporaryDirectory()
     let policy = try policy(directory)
     #expect(policy.rules(for: Self.member, .read).outsideReason.contains("memberReadRoots; none is configured"))
-    policy.setRoots(MemberRoots(write: ["/srv/a", "/srv/b"]))
+    policy.set(MemberRoots(write: ["/srv/a", "/srv/b"]), files: [])
     #expect(policy.rules(for: Self.member, .write).outsideReason.hasSuffix("memberWriteRoots; they are /srv/a, /srv/b"))
   }
 
