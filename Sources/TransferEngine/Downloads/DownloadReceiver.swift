@@ -261,7 +261,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     guard completed != nil || isResumable && plan.mayShareWork(data, total: total, head) else { return }
     board = SegmentBoard(
       total: total, completed: completed, leadFrom: isAppending ? question.bytesOnDisk : 0, upTo: end ?? total,
-      isRanged: isAppending, source: plan.lead, pieces: plan.pieceCheck(total: total))
+      isRanged: isAppending, announcesRanges: head?.headers[.acceptRanges]?.lowercased() == "bytes",
+      source: plan.lead, pieces: plan.pieceCheck(total: total))
     if let board {
       shared.withLock { $0.board = board }
       if overlapLeft == 0 { beginSegments(board) }

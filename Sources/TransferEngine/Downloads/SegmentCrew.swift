@@ -278,11 +278,14 @@ struct SegmentCrew: Sendable {
     if run.hasGivenUp { excluded.insert(lead) }
     while run.connections < run.growth.allowed || !run.isLeadRunning && run.working == 0 {
       guard !board.isComplete, let source = sources.next(excluding: excluded, lead: lead) else { return }
-      // One connection finds out whether the lead's server serves ranges. The lead keeps its rest until then.
+      // The lead keeps its rest until its server has sent a range. Unless the server announces ranges, one connection finds
+      // that out for all.
       let isTested = source == lead ? board.confirmation.hasHappened : run.usable.contains(source)
       // Another source is asked as soon as its bytes can be compared; its place is kept until then.
       if source != lead, !isTested, !run.mayProbe { return }
-      guard source != lead || isTested || run.workers[source, default: 0] == 0, await mayAdd(source, &run) else {
+      let isFirst = run.workers[source, default: 0] == 0
+      let mayStart = source != lead || isTested || board.announcesRanges || isFirst
+      guard mayStart, await mayAdd(source, &run) else {
         excluded.insert(source)
         continue
       }
@@ -308,7 +311,12 @@ struct SegmentCrew: Sendable {
       return false
     }
     let known = sources.count > 1 ? sources.rate(source) : nil
-    guard let segment = board.take(for: source, known: known, servesRanges: isTested) else { return false }
+    // Sources that are being asked will take their parts soon.
+    let running = run.connections - run.probing.count  // checked: numbers of connections
+    let sharers = max(1, run.growth.allowed - running)  // checked: numbers of connections
+    guard let segment = board.take(for: source, known: known, servesRanges: isTested, sharers: sharers) else {
+      return false
+    }
     begin(source, &run)
     group.addTask { .ended(segment.id, source: source, await fetch(segment, source)) }
     return true

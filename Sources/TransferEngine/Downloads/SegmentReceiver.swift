@@ -70,7 +70,7 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
 
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
     // A server may answer to a range and send nothing.
-    if received == 0, confirms { board.confirm(segment) }
+    if received == 0, confirms { board.confirm() }
     guard let limit = board.limit(of: segment), offset < limit else { return .stop }
     let afterwards = try (CheckedNumber(offset) + bytes.count).orThrow(Self.tooLong)
     guard afterwards <= end else { throw Self.tooLong }

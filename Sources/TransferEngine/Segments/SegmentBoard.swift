@@ -15,6 +15,8 @@ final class SegmentBoard: Sendable {
   /// The lead's segment.
   let lead: Int
   let total: Int64
+  /// The lead's server says that it serves ranges.
+  let announcesRanges: Bool
 
   private struct State {
     var plan: SegmentPlan
@@ -35,6 +37,8 @@ final class SegmentBoard: Sendable {
     var fastest: Double?
     /// The source that fetches a segment.
     var owners: [Int: Int] = [:]
+    /// How the connections with each source have begun.
+    var starts: [Int: ConnectionStarts] = [:]
     /// Which bytes each source has sent.
     var contributions: [Int: ByteRanges] = [:]
     var check: PieceCheck?
@@ -56,12 +60,13 @@ final class SegmentBoard: Sendable {
   ///   - offset: the first byte that the lead writes.
   ///   - end: the offset after the last byte of the lead's response.
   ///   - isRanged: the lead's response is a range.
+  ///   - announcesRanges: its server says that it serves ranges.
   ///   - source: the lead's.
   ///   - pieces: the digests of the file's pieces, if they cover it.
   /// - Returns: `nil` if that byte is on disk already.
   init?(
-    total: Int64, completed: ByteRanges?, leadFrom offset: Int64, upTo end: Int64, isRanged: Bool, source: Int = 0,
-    pieces: PieceCheck? = nil
+    total: Int64, completed: ByteRanges?, leadFrom offset: Int64, upTo end: Int64, isRanged: Bool,
+    announcesRanges: Bool = false, source: Int = 0, pieces: PieceCheck? = nil
   ) {
     // checked: offset > 0
     let before = completed ?? (offset > 0 ? ByteRanges(0..<offset) : ByteRanges())
@@ -69,6 +74,7 @@ final class SegmentBoard: Sendable {
     guard let lead = plan.begin(at: offset, upTo: end) else { return nil }
     self.lead = lead
     self.total = total
+    self.announcesRanges = announcesRanges
     (completePieces, pieceSink) = AsyncStream.makeStream()
     var check = pieces
     for range in before.ranges {
@@ -90,18 +96,20 @@ final class SegmentBoard: Sendable {
   /// The offset up to which a connection may write; `nil` if it has to end.
   func limit(of id: Int) -> Int64? { state.withLock { $0.plan.segment(id)?.end } }
 
-  /// The server sends the range of this segment.
-  func confirm(_ id: Int) {
-    if !confirmation.hasHappened { state.withLock { $0.plan.confirm(id) } }
+  /// The lead's server has sent a range.
+  func confirm() {
+    // Also after the first time: a segment may have been taken at the same moment.
+    state.withLock { $0.plan.confirm() }
     confirmation.happen()
   }
 
   /// Bytes up to the offset are in the part file.
   func advance(_ id: Int, to offset: Int64) -> Progress {
     state.withLock { state in
-      guard let position = state.plan.segment(id)?.position, offset > position else {
+      guard let segment = state.plan.segment(id), case let position = segment.position, offset > position else {
         return Progress(completed: state.plan.completed.count, isCheckpointDue: false)
       }
+      if position == segment.start { Self.noteStart(of: id, &state) }
       state.plan.advance(id, to: offset)
       if let map = state.map, let written = state.plan.completed.range(at: position),
         !map.note(position..<min(offset, written.upperBound), within: written)
@@ -114,6 +122,11 @@ final class SegmentBoard: Sendable {
       if id != lead { state.received = state.received.saturatingSum(offset - position) }  // checked: as above
       return Progress(completed: state.plan.completed.count, isCheckpointDue: Self.isCheckpointDue(&state))
     }
+  }
+
+  private static func noteStart(of id: Int, _ state: inout State) {
+    guard let owner = state.owners[id], let began = state.beganAt[id] else { return }
+    state.starts[owner]?.received(id, after: began.duration(to: .now) / .seconds(1))
   }
 
   private func noteSource(of id: Int, _ range: Range<Int64>, _ state: inout State) {
@@ -168,15 +181,17 @@ final class SegmentBoard: Sendable {
   ///   - source: whose connection it is.
   ///   - known: bytes a second of its connections; `nil`: unknown.
   ///   - servesRanges: the source has sent a range.
-  func take(for source: Int, known: Double? = nil, servesRanges: Bool) -> SegmentPlan.Segment? {
+  ///   - sharers: how many connections begin now, this one included.
+  func take(for source: Int, known: Double? = nil, servesRanges: Bool, sharers: Int = 1) -> SegmentPlan.Segment? {
     state.withLock { state in
       guard !state.isCancelled else { return nil }
       let rates = Self.rates(state)
       let segment = state.plan.take(
         rate: known ?? [rates.values.max(), state.fastest].compactMap(\.self).max(), known: known, rates: rates,
-        isTentative: !servesRanges)
+        start: state.starts[source]?.next ?? ConnectionStart(), sharers: sharers, isTentative: !servesRanges)
       if let segment {
         state.beganAt[segment.id] = .now
+        state.starts[source, default: ConnectionStarts()].began(segment)
         state.owners[segment.id] = source
       }
       Self.cancelEmpty(&state)
@@ -218,6 +233,7 @@ final class SegmentBoard: Sendable {
         // checked: start ≤ position
         state.fastest = max(Double(segment.position - segment.start) / seconds, state.fastest ?? 0)
       }
+      if let segment = state.plan.segment(id), let owner = state.owners[id] { state.starts[owner]?.ended(segment) }
       state.plan.end(id)
       if id != lead { state.owners[id] = nil }
       state.cancellations[id] = nil

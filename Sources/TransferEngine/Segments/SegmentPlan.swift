@@ -35,6 +35,8 @@ struct SegmentPlan: Sendable {
   private(set) var segments: [Segment] = []
   private var nextID = 0
   private var lead: (id: Int, end: Int64)?
+  /// Segments that the lead keeps as well until `confirm`.
+  private var tentative: Set<Int> = []
 
   /// - Parameters:
   ///   - total: 1 to `maximumTotal`.
@@ -72,51 +74,78 @@ struct SegmentPlan: Sendable {
   ///   - rate: bytes a second that the connection is expected to fetch; `nil`: unknown.
   ///   - known: bytes a second that connections with its source have fetched; `nil`: unknown. A rest is then divided so that
   ///     both connections need the same time; a source that is too slow for that gets nothing.
-  ///   - rates: of the running segments, by id; a missing one counts as fast.
+  ///   - rates: of the running segments, by id; a missing one is expected to have `rate`.
+  ///   - start: what it costs to begin.
+  ///   - sharers: how many connections begin now, this one included: a rest is divided evenly among them.
   ///   - isTentative: it is not known yet whether the server serves ranges. The other connection keeps its rest until
   ///     `confirm`.
   mutating func take(
-    rate: Double? = nil, known: Double? = nil, rates: [Int: Double] = [:], isTentative: Bool = false
+    rate: Double? = nil, known: Double? = nil, rates: [Int: Double] = [:], start: ConnectionStart = ConnectionStart(),
+    sharers: Int = 1, isTentative: Bool = false
   ) -> Segment? {
     if let gap = free.max(by: { $0.length < $1.length }) { return add(gap) }
-    if let victim = segments.max(by: { $0.rest < $1.rest }), victim.rest >= 2 * Self.minimumRest {
-      let kept = Self.kept(of: victim.rest, theirs: rates[victim.id], known)
+    let rests = segments.map { (segment: $0, end: plannedEnd(of: $0)) }
+    // checked: position ≤ planned end
+    if let (victim, end) = rests.max(by: { $0.end - $0.segment.position < $1.end - $1.segment.position }),
+      // checked: as above
+      case let rest = end - victim.position, rest >= 2 * Self.minimumRest,
+      start.isWorth(rest, at: rates[victim.id] ?? rate)
+    {
+      let kept = Self.kept(of: rest, theirs: rates[victim.id], known, start, sharers)
       // checked: between position and end, which are at most `maximumTotal`
       let middle = max((victim.position + kept) / Self.alignment * Self.alignment, victim.position)
       // checked: between position and end
-      if victim.end - middle >= Self.minimumTail { return split(victim, at: middle, isTentative: isTentative) }
+      if end - middle >= Self.minimumTail { return split(victim, at: middle, upTo: end, isTentative: isTentative) }
     }
     guard let rate, rate > 0, !isTentative else { return nil }
     // A slow tail: nothing else is left to do, and this connection would need less than half of the time.
     let slow = segments.first { segment in
       guard let theirs = rates[segment.id], segment.rest > Self.minimumTail else { return false }
-      return theirs < rate / 2
+      return theirs < rate / 2 && start.isWorth(segment.rest, at: theirs)
     }
-    return slow.flatMap { split($0, at: $0.position) }
+    return slow.flatMap { split($0, at: $0.position, upTo: $0.end) }
   }
 
   /// How much of a rest stays with its connection.
-  private static func kept(of rest: Int64, theirs: Double?, _ ours: Double?) -> Int64 {
-    guard let theirs, let ours, theirs > 0, ours > 0 else { return rest / 2 }
+  private static func kept(
+    of rest: Int64, theirs: Double?, _ ours: Double?, _ start: ConnectionStart, _ sharers: Int
+  ) -> Int64 {
     // checked: floating point; a part of the rest
-    return min(rest, CheckedNumber(rounding: Double(rest) * (theirs / (theirs + ours))).value ?? rest / 2)
+    func part(_ share: Double) -> Int64 { min(rest, CheckedNumber(rounding: Double(rest) * share).value ?? rest / 2) }
+    if let theirs, let ours, theirs > 0, ours > 0 { return part(theirs / (theirs + ours)) }
+    // Until the new connection brings its first byte, the other one goes on.
+    let early = min(rest / 2, CheckedNumber(rounding: (theirs ?? 0) * start.delay).value ?? 0)
+    // checked: at most 32 connections; a part of the rest
+    return rest - (rest - early) / Int64(max(1, sharers) + 1)
   }
 
-  private mutating func split(_ victim: Segment, at middle: Int64, isTentative: Bool = false) -> Segment? {
+  /// Where the segment ends if the server serves ranges.
+  private func plannedEnd(of segment: Segment) -> Int64 {
+    let taken = tentative.compactMap { self.segment($0)?.start }.filter { $0 > segment.start && $0 < segment.end }
+    return taken.min().map { max($0, segment.position) } ?? segment.end
+  }
+
+  private mutating func split(
+    _ victim: Segment, at middle: Int64, upTo end: Int64, isTentative: Bool = false
+  ) -> Segment? {
     guard let index = segments.firstIndex(where: { $0.id == victim.id }) else { return nil }
-    if !isTentative { segments[index].end = middle }
-    return add(middle..<victim.end)  // checked: between position and end
+    let taken = add(middle..<end)  // checked: between position and end
+    if isTentative { tentative.insert(taken.id) } else { segments[index].end = middle }
+    return taken
   }
 
-  /// The server sends this segment: the other connections end before it. If one of them has already fetched some of its bytes,
-  /// these are fetched twice.
-  mutating func confirm(_ id: Int) {
-    guard let taken = segment(id) else { return }
-    for index in segments.indices
-    where segments[index].id != id && segments[index].start <= taken.start && segments[index].end > taken.start {
-      let end = max(segments[index].position, taken.start)
-      if segments[index].end > end { segments[index].end = end }
+  /// The server serves ranges: the other connections end before what was taken from them. If one of them has already fetched
+  /// some of it, these bytes are fetched twice.
+  mutating func confirm() {
+    for id in tentative {
+      guard let taken = segment(id) else { continue }
+      for index in segments.indices
+      where segments[index].id != id && segments[index].start <= taken.start && segments[index].end > taken.start {
+        let end = max(segments[index].position, taken.start)
+        if segments[index].end > end { segments[index].end = end }
+      }
     }
+    tentative = []
   }
 
   private mutating func add(_ range: Range<Int64>) -> Segment {
@@ -142,6 +171,7 @@ struct SegmentPlan: Sendable {
   /// The connection has ended. What it has not fetched is free again, or the lead's if it follows the lead's bytes.
   mutating func end(_ id: Int) {
     segments.removeAll { $0.id == id }
+    tentative.remove(id)
     guard let lead, let index = segments.firstIndex(where: { $0.id == lead.id }), segments[index].rest > 0,
       let gap = free.first(where: { $0.lowerBound == segments[index].end })
     else { return }

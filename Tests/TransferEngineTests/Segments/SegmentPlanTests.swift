@@ -90,12 +90,77 @@ import Testing
     #expect(plan.segment(lead)?.end == 64 * mebibyte)
     let second = try unwrap(plan.take(isTentative: true))
     plan.advance(lead, to: 33 * mebibyte)
-    plan.confirm(second.id)
+    plan.confirm()
     // The lead was faster: it ends, and the other one fetches its range.
     #expect(plan.segment(lead)?.rest == 0)
     plan.end(lead)
     #expect(plan.free.isEmpty)
     #expect(plan.segment(second.id)?.end == 64 * mebibyte)
+  }
+
+  @Test("connections that begin together get equal parts, also before it is known whether the server serves ranges")
+  func evenParts() throws {
+    for isTentative in [false, true] {
+      var plan = SegmentPlan(total: 64 * mebibyte)
+      let lead = try unwrap(plan.begin(at: 0))
+      var ends: [Int64] = []
+      for sharers in (1...7).reversed() {
+        let taken = try unwrap(plan.take(sharers: sharers, isTentative: isTentative))
+        #expect(taken.rest == 8 * mebibyte)
+        ends.append(taken.end)
+      }
+      #expect(ends == (2...8).reversed().map { Int64($0) * 8 * mebibyte })
+      #expect(plan.segment(lead)?.end == (isTentative ? 64 : 8) * mebibyte)
+      plan.confirm()
+      #expect(plan.segment(lead)?.end == 8 * mebibyte)
+      expectConsistent(plan)
+    }
+  }
+
+  @Test("when none of several tentative ranges is served, the lead has its whole rest")
+  func allRefused() throws {
+    var plan = SegmentPlan(total: 64 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0))
+    for sharers in [3, 2, 1] {
+      let taken = try unwrap(plan.take(sharers: sharers, isTentative: true))
+      plan.end(taken.id)
+    }
+    plan.confirm()
+    #expect(plan.segment(lead)?.rest == 64 * mebibyte)
+  }
+
+  @Test("a rest that will be there before another connection has begun is left to its own")
+  func notWorthwhile() throws {
+    var plan = SegmentPlan(total: 10 * mebibyte)
+    let lead = try unwrap(plan.begin(at: 0))
+    let (rate, start) = (Double(mebibyte), ConnectionStart(delay: 1, worthwhile: 12))
+    let untaken = plan.take(rates: [lead: rate], start: start)
+    let unknown = plan.take(rate: rate, start: start)
+    #expect(untaken == nil && unknown == nil)
+    // A slower one needs longer, and goes on for the second that the other one needs to begin.
+    let taken = try unwrap(plan.take(rates: [lead: rate / 2], start: start))
+    #expect(taken.start == 5 * mebibyte + mebibyte / 4)
+  }
+
+  @Test("the tail of a slow connection is not taken over either, if that takes longer")
+  func slowTailNotWorthwhile() throws {
+    var plan = SegmentPlan(total: SegmentPlan.minimumRest)
+    let lead = try unwrap(plan.begin(at: 0))
+    let rates = [lead: Double(SegmentPlan.minimumRest)]
+    let untaken = plan.take(rate: 1e9, rates: rates, start: ConnectionStart(worthwhile: 2))
+    let taken = plan.take(rate: 1e9, rates: rates, start: ConnectionStart(worthwhile: 0.5))
+    #expect(untaken == nil && taken != nil)
+  }
+
+  @Test("a slow connection's tail is taken over even if the largest rest is not worth another connection")
+  func slowTailBesideFastRest() throws {
+    var plan = SegmentPlan(total: 3 * mebibyte)
+    let slow = try unwrap(plan.begin(at: 0, upTo: SegmentPlan.minimumRest))
+    let fast = try unwrap(plan.take())
+    let rates = [slow: 100.0, fast.id: 10 * Double(mebibyte)]
+    let taken = try unwrap(plan.take(rate: 1e7, rates: rates, start: ConnectionStart(worthwhile: 2)))
+    #expect(taken.position == 0 && taken.end == SegmentPlan.minimumRest)
+    #expect(plan.segment(fast.id)?.end == 3 * mebibyte)
   }
 
   @Test(
@@ -127,7 +192,10 @@ import Testing
         while plan.segments.count < connections {
           var rates: [Int: Double] = [:]
           for segment in plan.segments { rates[segment.id] = Double.random(in: 1...1000, using: &generator) }
-          guard plan.take(rate: 500, rates: rates) != nil else { break }
+          let start = ConnectionStart(worthwhile: Double.random(in: 0...20_000, using: &generator))
+          // checked: fewer run than there may be
+          let sharers = connections - plan.segments.count
+          guard plan.take(rate: 500, rates: rates, start: start, sharers: sharers) != nil else { break }
         }
         expectConsistent(plan)
         guard let segment = plan.segments.randomElement(using: &generator) else { break }

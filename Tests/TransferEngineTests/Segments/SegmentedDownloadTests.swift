@@ -44,13 +44,39 @@ import Testing
     #expect(response.bytesReceived >= payload.size)
   }
 
+  @Test("where the server announces ranges, all connections begin without waiting for the first one's bytes")
+  func announced() async throws {
+    let payload = Payload(size: 32 << 20)
+    let proceed = Gate()
+    let handler = FileBehaviour.file(payload).holding(after: 1000, until: proceed, on: .fresh)
+      .holding(after: 0, until: proceed, on: .ranged).handler()
+    let count = Mutex(0)
+    let server = try LoopbackServer { request in
+      if request.range != nil,
+        count.withLock({ (count: inout Int) in
+          count += 1; return count
+        }) == 7
+      {
+        proceed.open()
+      }
+      return handler(request)
+    }
+    let fixture = try DownloadFixture()
+    let response = await (try fixture.download(.of(server), segmentation: Segmentation(.fixed(8)))).resume().response()
+    #expect(response.error == nil)
+    try fixture.expectOnly(payload)
+    // An eighth each.
+    let starts = Set(server.requests.prefix(8).compactMap { $0.range(of: payload.size)?.lowerBound })
+    #expect(starts.isSuperset(of: (1..<8).map { $0 * 4 * Self.mebibyte }))
+  }
+
   @Test(
     "a server that refuses ranges, or sends something else, costs nothing but the attempt: one connection fetches the file",
     arguments: [
       "200", "shifted", "lies about the total", "another version", "no Content-Range", "multipart", "404", "encoded",
       "no validator",
-    ])
-  func refusals(fault: String) async throws {
+    ], [false, true])
+  func refusals(fault: String, isAnnounced: Bool) async throws {
     let payload = Payload(size: 8 << 20)
     let other = Payload(size: 8 << 20, seed: 99)
     var behaviour = FileBehaviour.file(payload)
@@ -80,13 +106,15 @@ import Testing
       case "404": behaviour.answering(on: .ranged) { answer, _ in answer.replace(404, body: Data("gone".utf8)) }
       default: behaviour.answering(on: .ranged) { answer, _ in answer.headers["Content-Encoding"] = "gzip" }
       }
+    if !isAnnounced { behaviour = behaviour.answering { answer, _ in answer.headers["Accept-Ranges"] = nil } }
     let (server, _) = try server(behaviour, releasing: 1)
     let fixture = try DownloadFixture()
     let response = await (try fixture.download(.of(server), segmentation: Segmentation(.fixed(4)))).resume().response()
     #expect(response.error == nil)
     try fixture.expectOnly(payload)
     #expect(server.requests.filter { $0.range == nil }.count == 1)
-    #expect(server.requests.filter { $0.range != nil }.count == 1)
+    // Those that began at the same time; none is tried again.
+    #expect((1...(isAnnounced ? 3 : 1)).contains(server.requests.filter { $0.range != nil }.count))
   }
 
   @Test("a server that has enough connections gets no more of them", arguments: [429, 503])
