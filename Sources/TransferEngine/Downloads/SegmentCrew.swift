@@ -149,7 +149,6 @@ struct SegmentCrew: Sendable {
       guard !Task.isCancelled else { return }
       measure(&run)
       await fill(&run, &group)
-      await releasePermits(&run, keeping: run.workers)
       if !board.isComplete { addTick(&group) }
     case .probed(let source, let outcome):
       end(source, &run)
@@ -273,6 +272,12 @@ struct SegmentCrew: Sendable {
 
   /// Starts connections while there may be more and something is left for them.
   private func fill(_ run: inout Run, _ group: inout TaskGroup<Event>) async {
+    await addConnections(&run, &group)
+    // A permit that turned out to be of no use is not kept from others.
+    await releasePermits(&run, keeping: run.workers)
+  }
+
+  private func addConnections(_ run: inout Run, _ group: inout TaskGroup<Event>) async {
     guard !Task.isCancelled, !board.isCancelled else { return }
     var excluded = run.probing
     if run.hasGivenUp { excluded.insert(lead) }

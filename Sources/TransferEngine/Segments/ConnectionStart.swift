@@ -34,6 +34,8 @@ struct ConnectionStarts: Sendable {
   /// A new connection is worth its start for a rest of this many times its delay: slow start takes about six round trips.
   private static let newFactor = 12.0
   private static let reusedFactor = 2.0
+  private static let leastPatience = 1.0
+  private static let patienceAtFirst = 10.0
 
   /// What the next connection costs.
   var next: ConnectionStart {
@@ -42,6 +44,10 @@ struct ConnectionStarts: Sendable {
     }
     return ConnectionStart(delay: delay, worthwhile: delay * Self.reusedFactor)
   }
+
+  /// A connection that has brought nothing for this many seconds is slow, not new. Where servers need long for their first
+  /// byte, connections that were replaced earlier would never begin.
+  var patience: Double { new.map { max(Self.leastPatience, $0 * 4) } ?? Self.patienceAtFirst }
 
   mutating func began(_ segment: SegmentPlan.Segment) {
     running[segment.id] = Running(isReused: idle > 0, end: segment.end)

@@ -199,13 +199,14 @@ final class SegmentBoard: Sendable {
     }
   }
 
-  /// Bytes a second of the connections that have run for a second or more.
+  /// Bytes a second of the connections that have run for a second or more, and have begun to bring something or never will.
   private static func rates(_ state: State) -> [Int: Double] {
     var rates: [Int: Double] = [:]
     for segment in state.plan.segments {
       guard let began = state.beganAt[segment.id] else { continue }
       let seconds = began.duration(to: .now) / .seconds(1)
-      guard seconds >= 1 else { continue }
+      let starts = state.owners[segment.id].flatMap { state.starts[$0] } ?? ConnectionStarts()
+      guard seconds >= (segment.position > segment.start ? 1 : starts.patience) else { continue }
       rates[segment.id] = Double(segment.position - segment.start) / seconds  // checked: start ≤ position
     }
     return rates

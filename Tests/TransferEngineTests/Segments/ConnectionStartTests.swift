@@ -46,6 +46,17 @@ import Testing
     #expect(starts.next.worthwhile == 6)
   }
 
+  @Test func `a connection that has brought nothing yet is given the time that others needed`() {
+    var starts = ConnectionStarts()
+    #expect(starts.patience == 10)
+    starts.began(segment(1))
+    starts.received(1, after: 0.125)
+    #expect(starts.patience == 1)
+    starts.began(segment(2))
+    starts.received(2, after: 5.875)
+    #expect(starts.patience == 12)
+  }
+
   @Test func `every rest is worth a connection as long as no rate is known`() {
     let start = ConnectionStart(delay: 1, worthwhile: 10)
     #expect(start.isWorth(1, at: nil) && start.isWorth(1, at: 0))
