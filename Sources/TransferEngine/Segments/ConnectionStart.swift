@@ -34,15 +34,22 @@ struct ConnectionStarts: Sendable {
   /// A new connection is worth its start for a rest of this many times its delay: slow start takes about six round trips.
   private static let newFactor = 12.0
   private static let reusedFactor = 2.0
+  /// In this time all that is on its way in the buffers of both kernels has usually arrived. Dividing it would only have it
+  /// sent twice.
+  private static let leastWorthwhile = 0.2
   private static let leastPatience = 1.0
   private static let patienceAtFirst = 10.0
 
   /// What the next connection costs.
   var next: ConnectionStart {
     guard idle > 0, let delay = reused ?? new else {
-      return ConnectionStart(delay: new.map { $0 * 2 } ?? 0, worthwhile: new.map { $0 * Self.newFactor } ?? 0)
+      return start(after: new.map { $0 * 2 }, worth: (new ?? 0) * Self.newFactor)
     }
-    return ConnectionStart(delay: delay, worthwhile: delay * Self.reusedFactor)
+    return start(after: delay, worth: delay * Self.reusedFactor)
+  }
+
+  private func start(after delay: Double?, worth: Double) -> ConnectionStart {
+    ConnectionStart(delay: delay ?? 0, worthwhile: max(worth, Self.leastWorthwhile))
   }
 
   /// A connection that has brought nothing for this many seconds is slow, not new. Where servers need long for their first

@@ -188,7 +188,7 @@ final class SegmentBoard: Sendable {
       let rates = Self.rates(state)
       let segment = state.plan.take(
         rate: known ?? [rates.values.max(), state.fastest].compactMap(\.self).max(), known: known, rates: rates,
-        start: state.starts[source]?.next ?? ConnectionStart(), sharers: sharers, isTentative: !servesRanges)
+        start: (state.starts[source] ?? ConnectionStarts()).next, sharers: sharers, isTentative: !servesRanges)
       if let segment {
         state.beganAt[segment.id] = .now
         state.starts[source, default: ConnectionStarts()].began(segment)

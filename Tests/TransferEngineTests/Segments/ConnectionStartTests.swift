@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func `nothing is known at first`() {
-    #expect(ConnectionStarts().next == ConnectionStart(delay: 0, worthwhile: 0))
+    #expect(ConnectionStarts().next == ConnectionStart(delay: 0, worthwhile: 0.2))
   }
 
   @Test func `new connections cost slow start as well`() {
@@ -34,6 +34,15 @@ import Testing
     #expect(starts.next.worthwhile == 6)
     starts.ended(segment(2, to: 100))
     #expect(starts.next == ConnectionStart(delay: 0.125, worthwhile: 0.25))
+  }
+
+  @Test func `what has nearly arrived is not divided, however fast a connection begins`() {
+    var starts = ConnectionStarts()
+    starts.began(segment(1))
+    starts.received(1, after: 0.0078125)
+    #expect(starts.next == ConnectionStart(delay: 0.015625, worthwhile: 0.2))
+    starts.ended(segment(1, to: 100))
+    #expect(starts.next == ConnectionStart(delay: 0.0078125, worthwhile: 0.2))
   }
 
   @Test func `one that lost a part of its rest is closed`() {
