@@ -82,6 +82,8 @@ struct SegmentCrew: Sendable {
     /// The lead's source gets no further connection.
     var hasGivenUp = false
     var isLeadRunning = true
+    /// The last connection that ended had done its part. There may be none now because nothing was worth one.
+    var hasHelped = false
     var measured: (at: ContinuousClock.Instant, bytes: Int64)
     var working: Int { workers.values.reduce(0) { $0.saturatingSum($1) } }
     var connections: Int { working + (isLeadRunning ? 1 : 0) }  // checked: counts connections
@@ -137,8 +139,8 @@ struct SegmentCrew: Sendable {
     switch event {
     case .leadEnded:
       run.isLeadRunning = false
-      // Without another connection the crew ends, and the download requests the rest or fails.
-      if run.working > 0 { await fill(&run, &group) }
+      // If no other connection has helped, the crew ends, and the download requests the rest or fails.
+      if run.working > 0 || run.hasHelped { await fill(&run, &group) }
     case .confirmed:
       await fill(&run, &group)
     case .sample:
@@ -196,6 +198,7 @@ struct SegmentCrew: Sendable {
 
   private func note(_ outcome: SegmentOutcome, of source: Int, _ run: inout Run) {
     let isLead = source == lead
+    if case .ended = outcome { run.hasHelped = true } else { run.hasHelped = false }
     switch outcome {
     case .ended:
       if isLead { run.failures = 0 } else { _ = sources.fail(source, hasReceived: true) }

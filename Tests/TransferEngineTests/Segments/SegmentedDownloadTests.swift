@@ -182,6 +182,22 @@ import Testing
     #expect(server.requests.filter { $0.range == nil }.count == 1)
   }
 
+  @Test("if the first connection breaks after the others have done their parts, one of them fetches its rest")
+  func leadBreaksLast() async throws {
+    let payload = Payload(size: 16 << 20)
+    let proceed = Gate()
+    let server = try LoopbackServer(
+      .file(payload).holding(after: 1000, until: proceed, on: .fresh).dropping(after: Self.mebibyte, on: .fresh))
+    let fixture = try DownloadFixture()
+    let request = try fixture.download(.of(server), segmentation: Segmentation(.fixed(4)))
+    // What the first connection has left would be there at once, if it had the rate of the others.
+    request.downloadProgress { if $0.completed >= payload.size - 4 * Self.mebibyte { proceed.open() } }
+    let response = await request.resume().response()
+    #expect(response.error == nil)
+    try fixture.expectOnly(payload)
+    #expect(server.requests.filter { $0.range == nil }.count == 1)
+  }
+
   @Test("without a strong validator only a digest allows several connections")
   func weak() async throws {
     let payload = Payload(size: 16 << 20)
