@@ -19,6 +19,23 @@ segments_turn() { # TOOL DIR RESULTS
 # Body bytes that the server has handed to the kernel; those that were on their way at the kill are among them.
 segments_sent() { awk '{ sum += $10 } END { printf "%d", sum / 1048576 }' "$work/segments.log"; }
 
+# What the kill cost: prints KiB that were on their way in the buffers of both kernels, and KiB on disk that the map does not have.
+segments_lost() { # DIR
+  sleep 1 # nginx logs a request when it ends
+  python3 - "$www/segments.bin" "$1" "$(awk '{ sum += $10 } END { printf "%d", sum }' "$work/segments.log")" <<'PYTHON'
+import glob, os, sys
+
+source, directory, sent = sys.argv[1], sys.argv[2], int(sys.argv[3])
+piece, total, written = 256 << 10, os.path.getsize(source), 0
+with open(source, "rb") as ours, open(glob.glob(f"{glob.escape(directory)}/.*.part")[0], "rb") as part:
+    while block := ours.read(4096):
+        written += len(block) * (block == part.read(4096))
+with open(glob.glob(f"{glob.escape(directory)}/.*.map")[0], "rb") as map:
+    counted = sum(min(piece, total - n * piece) for n, mark in enumerate(map.read()[512:]) if mark == 1)
+print(f"  at the kill      {(sent - written) >> 10:6} KiB on their way, {(written - counted) >> 10} KiB on disk and not in the map")
+PYTHON
+}
+
 segments_kill() { # TOOL DIR: kills the tool once the disk has half of the file, starts it again, prints MiB sent beyond the file
   local out=$2 tool_pid half=$((segments_mib * 512)) url=$base/limited/segments.bin
   fresh "$out"
@@ -38,6 +55,7 @@ segments_kill() { # TOOL DIR: kills the tool once the disk has half of the file,
   kill -9 "$tool_pid"
   wait "$tool_pid" 2>/dev/null || true
   if [[ $1 == transferd ]]; then
+    segments_lost "$out"
     restart_daemon "${out%/*}/state"
     timeout "$limit" transferctl wait --all 2>/dev/null
   else
