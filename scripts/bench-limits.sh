@@ -7,7 +7,7 @@ bytes_in() { find "$1" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf 
 # limits_line DIRECTION RATE COUNT PLACE: one line of the table, measured over ten seconds.
 limits_line() {
   local direction=$1 rate=$2 count=$3 place=$4 i start end from to before after size
-  # All files last longer than the measurement.
+  # All files last longer than the measurement. With segments, a file's length would say nothing about its bytes.
   size=$((rate * 25 / count + 1048576))
   rm -rf "$place" "$puts/put" "$sparse/limited"
   mkdir -p "$place" "$puts/put" "$sparse/limited"
@@ -16,7 +16,7 @@ limits_line() {
   transferctl limit "--$direction" "$rate" >/dev/null
   if [[ $direction == down ]]; then
     for ((i = 0; i < count; i++)); do echo "$base/sparse/limited/f$i"; done \
-      | transferctl add -i - -d "$place" --batch limited --paused >/dev/null
+      | transferctl add -i - -d "$place" --batch limited --paused --segments 1 >/dev/null
   else
     place=$puts
     transferctl upload "$sparse/limited"/* --to "$base/put/" --batch limited --paused >/dev/null
