@@ -113,7 +113,11 @@ extension DownloadPipeline {
     context.received = context.received.saturatingSum(receiver.received)
     if let head = receiver.head { context.head = head }
     context.existing = receiver.existing
-    guard case .body = receiver.ending else { return }
+    guard case .body = receiver.ending else {
+      // A file that has to wait for its space.
+      if let total = receiver.total { context.total = total }
+      return
+    }
     context.bodyHead = receiver.head
     if let target = receiver.target { context.target = target }
     noteContributions(of: receiver, written: shared.written, in: &context)

@@ -224,6 +224,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
   ) throws(TransferError) -> HeadVerdict {
     let target = try plan.target(for: head, in: directory, existing)
     self.target = target
+    // A download that has to wait for its space knows how much it needs.
+    if plan.destination.attributes.allowance != nil { self.total = total }
     if let total { try plan.destination.attributes.check(size: total) }
     // The bytes of another version, and what was reserved for it, are given up. An empty file makes its record worthless.
     if pieces != nil { try self.part?.truncate(to: 0) }

@@ -10,6 +10,8 @@ public struct FileAttributes: Hashable, Sendable {
   public var usesRemoteTime = false
   /// A larger file is an error, before it is written if the server announces its length; `nil`: no limit.
   public var maximumBytes: Int64?
+  /// Asked before the file grows; `nil`: only the file system limits it.
+  public var allowance: SpaceAllowance?
   /// Extended attributes by name (xattr(7)), set before the file gets its name. A file system that cannot keep them is no reason
   /// to lose the file.
   public var extended: [String: String] = [:]
@@ -17,10 +19,10 @@ public struct FileAttributes: Hashable, Sendable {
   /// The usual permissions, the time of the download, any size.
   public init() {}
 
-  /// - Throws: `.file(.tooLarge)` for a size above the limit.
+  /// - Throws: `.file(.tooLarge)` for a size above the limit, `.file(.diskFull)` for one that is not allowed now.
   func check(size: Int64) throws(TransferError) {
-    guard let maximumBytes, size > maximumBytes else { return }
-    throw .file(.tooLarge(limit: maximumBytes))
+    if let maximumBytes, size > maximumBytes { throw .file(.tooLarge(limit: maximumBytes)) }
+    if let refusal = allowance?.refusal(size) { throw .file(.diskFull(refusal)) }
   }
 }
 
