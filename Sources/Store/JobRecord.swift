@@ -50,7 +50,8 @@ extension JobRecord {
   /// The columns that `init(_:)` reads.
   static let columns = """
     job.id, job.owner, job.kind, job.state, job.source, job.destination, \
-    (SELECT name FROM origin WHERE origin.id = job.origin_id) AS origin, \
+    (SELECT name FROM origin WHERE origin.id = job.origin_id) AS origin, job.phase, \
+    (SELECT name FROM origin WHERE origin.id = job.other_origin_id) AS other_origin, \
     (SELECT substr(data, job.secret_offset + 1, job.secret_length) FROM secret WHERE id = job.secret) AS secrets, \
     job.options, job.batch, job.key, job.priority, job.spool, \
     job.bytes_done, job.bytes_total, job.attempt, job.retry_at, job.created_at, job.started_at, job.finished_at, \
@@ -68,12 +69,13 @@ extension JobRecord {
     (spec, state) = try Self.spec(&row)
     job = Job(
       id: id, kind: spec.kind, state: state, source: Secrets.redacting(url: spec.source),
-      destination: spec.kind == .upload ? Secrets.redacting(url: spec.destination) : spec.destination,
+      destination: spec.sendsToURL ? Secrets.redacting(url: spec.destination) : spec.destination,
       bytesDone: try row.int64("bytes_done"), bytesTotal: try row.optionalInt64("bytes_total"),
       attempt: try row.int("attempt"), maxAttempts: spec.options.maxAttempts ?? JobOptions.standardMaxAttempts,
       retryAt: try row.optionalDate("retry_at"), priority: spec.priority, batch: spec.batch, key: spec.key,
       checksum: spec.options.download.checksum, createdAt: try row.date("created_at"),
       startedAt: try row.optionalDate("started_at"), finishedAt: try row.optionalDate("finished_at"))
+    job.phase = spec.relay?.phase
     job.error = try row.failure()
     let action: FileAction.State? = try row.optionalWord("action_state")
     let message = try row.optionalText("action_message")
@@ -109,12 +111,18 @@ extension JobRecord {
     let state: JobState = try row.word("state")
     let (source, destination) = (try row.text("source"), try row.text("destination"))
     let origin = try row.text("origin")
+    let phase: RelayPhase? = try row.optionalWord("phase")
+    let otherOrigin = try row.optionalText("other_origin")
     var spec =
       switch kind {
-      case .download, .listing: JobSpec(owner: owner, url: source, origin: origin, destination: destination)
+      case .download, .listing, .relay: JobSpec(owner: owner, url: source, origin: origin, destination: destination)
       case .upload: JobSpec(owner: owner, uploading: source, to: destination, origin: origin)
       }
     spec.kind = kind
+    if kind == .relay {
+      guard let phase, let otherOrigin else { throw RowReader.Unreadable(description: "\(row.subject) has no phase") }
+      spec.relay = JobSpec.Relay(phase: phase, otherOrigin: otherOrigin)
+    }
     let secrets = try row.secrets("secrets")
     spec.options = try row.options("options")
     secrets?.fill(&spec)

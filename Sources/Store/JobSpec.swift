@@ -5,12 +5,15 @@ public struct JobSpec: Equatable, Sendable {
   /// The uid of the user who submitted the job.
   public var owner: UInt32
   public var kind: JobKind
+  /// Only of relays.
+  public var relay: Relay?
   /// The URL without userinfo. An upload: the file's absolute path.
   public var source: String
-  /// The file's absolute path, with a trailing `/` until the response has named the file. An upload: the URL without userinfo.
+  /// The file's absolute path, with a trailing `/` until the response has named the file. An upload or a relay: the target's URL without
+  /// userinfo.
   /// Two unfinished downloads never have the same path.
   public var destination: String
-  /// Scheme, host and port of `url`: `https://example.org:443`.
+  /// Scheme, host and port of `url`: `https://example.org:443`. A relay: those of its phase.
   public var origin: String
   /// The userinfo of the URL as the user gave it.
   public var credentials: Credentials?
@@ -23,7 +26,8 @@ public struct JobSpec: Equatable, Sendable {
   public var paused = false
   /// The listing that has found the file. It adds one job for each destination.
   public var listing: JobID?
-  /// The token of the daemon's own copy of the source, made from standard input.
+  /// The token of the daemon's own copy of the source, made from standard input. A relay: where its copy is, below the spool's
+  /// directory for relays.
   public var spool: String?
 
   public struct Credentials: Equatable, Sendable {
@@ -59,23 +63,26 @@ public struct JobSpec: Equatable, Sendable {
     self.credentials = credentials
   }
 
+  /// Whether `destination` is a URL.
+  var sendsToURL: Bool { kind == .upload || kind == .relay }
+
   /// Whether two uploads to the same URL at once would leave it to chance which file the server keeps.
-  var replacesTarget: Bool { kind == .upload && options.upload.replacesTarget }
+  var replacesTarget: Bool { transferKind == .upload && options.upload.replacesTarget }
 
   /// Whether the file gets another name if the destination exists: then other jobs may have the same destination.
   var choosesName: Bool { kind == .download && options.download.ifExists == .rename }
 
-  /// The URL of the job's server.
+  /// The URL of the job's server; of a relay, that of its source.
   public var url: String {
     get {
       switch kind {
-      case .download, .listing: source
+      case .download, .listing, .relay: source
       case .upload: destination
       }
     }
     set {
       switch kind {
-      case .download, .listing: source = newValue
+      case .download, .listing, .relay: source = newValue
       case .upload: destination = newValue
       }
     }

@@ -122,7 +122,7 @@ private struct OldRow {
       let (source, destination) = (try reader.text("source"), try reader.text("destination"))
       var spec =
         switch kind {
-        case .download, .listing: JobSpec(owner: 0, url: source, origin: "", destination: destination)
+        case .download, .listing, .relay: JobSpec(owner: 0, url: source, origin: "", destination: destination)
         case .upload: JobSpec(owner: 0, uploading: source, to: destination, origin: "")
         }
       let (username, password) = (try reader.optionalText("username"), try reader.optionalText("password"))

@@ -5,7 +5,7 @@ enum Migrations {
   /// `PRAGMA application_id`: "TRFD". Tells our file from any other SQLite database.
   static let applicationID: Int32 = 0x5452_4644
   /// `PRAGMA user_version` after the last migration. A higher number means that a newer release wrote the file.
-  static let version: Int32 = 12
+  static let version: Int32 = 13
 
   /// - Parameter owner: the daemon's uid.
   static func migrator(owner: UInt32) -> DatabaseMigrator {
@@ -66,6 +66,10 @@ enum Migrations {
       try db.execute(sql: deliveries)
       try db.execute(sql: folders)
       try db.execute(sql: "PRAGMA user_version = 12")
+    }
+    migrator.registerMigration("13") { db in
+      try addRelays(db)
+      try db.execute(sql: "PRAGMA user_version = 13")
     }
     return migrator
   }

@@ -14,6 +14,8 @@ public struct Settlement: Equatable, Sendable {
   public var reason: String?
   /// Kept as the job's error by `fail` and `postpone`.
   public var failure: JobFailure?
+  /// With `requeue`: a relay's copy is complete and durable, and its upload begins.
+  public var beginsUpload = false
   /// When the next attempt begins; only with `postpone`. `nil`: `retryDelay` from now.
   public var retryAt: Date?
   /// The length of that wait, which a clock that is set back does not prolong.

@@ -46,7 +46,7 @@ extension Transaction {
         resume_data = COALESCE(:resume_data, resume_data),
         finishing_device = :finishing_device, finishing_inode = :finishing_inode, finishing_record = :finishing_record,
         -- Bytes that a server has acknowledged are progress: this job does not end daemons.
-        crashes = CASE WHEN kind = 'upload' AND bytes_done < :bytes_done THEN 0 ELSE crashes END
+        crashes = CASE WHEN (kind = 'upload' OR phase = 'upload') AND bytes_done < :bytes_done THEN 0 ELSE crashes END
       WHERE id = :id
       """
     ) { bind in

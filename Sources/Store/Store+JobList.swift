@@ -59,7 +59,7 @@ struct JobListRows {
   private static let sql = """
     SELECT id, kind, state, source, destination, secret IS NULL AS is_open, options, batch, key, priority, owner, bytes_done, bytes_total, \
     origin_id, waits_until, open_dependencies, \(Database.firstDependency), blocked_by, crash_marks, attempt, retry_at, created_at, started_at, finished_at, error_code, error_message, error_status, error_transient, \
-    action_state, action_message, result FROM job WHERE id = :id
+    action_state, action_message, result, phase FROM job WHERE id = :id
     """
 
   mutating func jobs(_ ids: [JobID]) throws -> [ListedJob] {
@@ -108,6 +108,7 @@ struct JobListRows {
     }
     let result: JobResult? = try row.optionalWord("result")
     if job.state == .completed { job.result = result ?? .transferred }
+    job.phase = try row.optionalWord("phase")
     return (ListedJob(job: job, waitFacts: try waitFacts(job, &row)), isOpen)
   }
 

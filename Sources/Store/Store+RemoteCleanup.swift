@@ -45,6 +45,7 @@ extension Transaction {
   /// Stores a remote cleanup of an unfinished upload. Does nothing without a ledger.
   /// - Parameter ledger: `nil`: the row's.
   func noteRemoteCleanup(of id: JobID, ledger: Data?, at now: Date) throws {
+    guard try !noteRelayCleanup(of: id, ledger: ledger, at: now) else { return }
     try run(
       """
       INSERT INTO remote_cleanup (job, source, destination, origin, owner, options, ledger, created_at, next_at)

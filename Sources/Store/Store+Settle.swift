@@ -63,7 +63,9 @@ extension Transaction {
     try noteLeftovers(settlement, to: job.state, at: now)
     try update(id, to: job, now: now)
     if job.state == .completed { try complete(id, settlement, at: now) }
-    if job.kind == .upload, job.state.isFinal { try leaveLine(id) }
+    if job.kind.mayUpload, job.state.isFinal { try leaveLine(id) }
+    if settlement.beginsUpload { try beginUpload(of: id) }
+    if job.state == .cancelled { try beginAgain(id) }
     sums.replace(before, by: job.share, owner: job.owner, batch: job.batch)
     try insertAttempt(settlement, of: job, timings: timings, now: now)
     try storeSources(settlement.sources, of: id)
@@ -200,7 +202,9 @@ private struct SettledJob {
     if settlement.crashed || settlement.isUncounted { attempt = max(0, attempt.saturatingSum(-1)) }
     crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
     // An attempt that was cut off, or stopped and continues later, does not show that the daemon survives the job.
-    if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue { crashMarks = 0 }
+    if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue || settlement.beginsUpload {
+      crashMarks = 0
+    }
     switch state {
     // A wait for space on the disk is no failure of the job.
     case .retrying: failingSince = settlement.isUncounted ? nil : settlement.resetAttempts ? now : failingSince ?? now
@@ -227,6 +231,7 @@ private struct SettledJob {
       resumeData = .clear
     case .queued, .paused, .running: break
     }
+    if settlement.beginsUpload { (attempt, error) = (0, nil) }
     error = newError ?? error
   }
 }

@@ -51,7 +51,7 @@ struct NewRow: Sendable {
   var priority: Int
 
   var source: String { spec.kind == .upload ? spec.source : url }
-  var destination: String { spec.kind == .upload ? url : spec.destination }
+  var destination: String { spec.storedDestination }
 
   static func rows(_ specs: [JobSpec]) throws -> [NewRow] {
     // The jobs of a batch usually have the same options: these are split and made a text once.
@@ -71,6 +71,7 @@ struct NewRow: Sendable {
       secrets.password = spec.credentials?.password
       secrets.url = url.secret
       secrets.options = optionSecrets
+      secrets.target = spec.targetSecrets
       return NewRow(
         spec: spec, url: url.open, options: open, secrets: secrets == JobSecrets() ? nil : try secrets.encoded(),
         priority: spec.priority)
@@ -112,6 +113,7 @@ struct Insertion {
     // A refused job makes no batch.
     let dependencies = try transaction.dependencies(of: spec, in: scope)
     let origin = try originID(spec.origin, transaction)
+    let otherOrigin = try spec.relay.map { try originID($0.otherOrigin, transaction) }
     if let batch = spec.batchID {
       if batches[batch] == nil {
         // A refused job makes no batch.
@@ -125,7 +127,8 @@ struct Insertion {
     let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination) : nil
     let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
-      try insertRow(row, state: state, origin: origin, blockedBy: blocker?.id, place, dependencies, transaction)
+      try insertRow(
+        row, state: state, origin: origin, otherOrigin, blockedBy: blocker?.id, place, dependencies, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index has refused the row: find out which job holds the destination.
       try checkDestination(of: spec, transaction)
@@ -146,7 +149,7 @@ struct Insertion {
   }
 
   private mutating func insertRow(
-    _ row: NewRow, state: JobState, origin: Int64, blockedBy: JobID?, _ place: SecretPlace?,
+    _ row: NewRow, state: JobState, origin: Int64, _ otherOrigin: Int64?, blockedBy: JobID?, _ place: SecretPlace?,
     _ dependencies: [StoredDependency], _ transaction: Transaction
   ) throws {
     let spec = row.spec
@@ -155,10 +158,10 @@ struct Insertion {
       """
       INSERT INTO job (owner, kind, state, source, destination, origin_id, options, batch, key, priority, spool,
         blocked_by, part_token, created_at, waits_until, deadline, chooses_name, listing, secret, secret_offset, secret_length,
-        run_window, closed_until, open_dependencies)
+        run_window, closed_until, open_dependencies, phase, other_origin_id)
       VALUES (:owner, :kind, :state, :source, :destination, :origin_id, :options, :batch, :key, :priority, :spool,
         :blocked_by, :part_token, :created_at, :waits_until, :deadline, :chooses_name, :listing,
-        :secret, :secret_offset, :secret_length, :run_window, :closed_until, :open_dependencies)
+        :secret, :secret_offset, :secret_length, :run_window, :closed_until, :open_dependencies, :phase, :other_origin_id)
       """
     ) { bind in
       bind("owner", spec.owner)
@@ -183,6 +186,8 @@ struct Insertion {
       bind("run_window", spec.options.schedule.window?.description)
       bind("closed_until", spec.options.schedule.window.flatMap { closedWindows[$0] })
       bind("open_dependencies", dependencies.count(where: \.isOpen))
+      bind("phase", spec.relay?.phase.rawValue)
+      bind("other_origin_id", otherOrigin)
     }
   }
 

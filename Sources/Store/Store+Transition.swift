@@ -28,7 +28,7 @@ extension Store {
       try transaction.noteRemoteCleanup(of: id, ledger: nil, at: now)
       try transaction.forgetFailedAction(of: id)
       try transaction.erase(transaction.secretPlace(in: .job, id.rawValue))
-      if job.kind == .upload { try transaction.leaveLine(id) }
+      if job.kind.mayUpload { try transaction.leaveLine(id) }
       try transaction.run("DELETE FROM job WHERE id = :id") { $0("id", id) }
       transaction.sums.replace(job.share, by: nil, owner: job.owner, batch: job.batch)
       try transaction.note(.removed, job: id, of: job.owner, at: now, from: job.share.state)
@@ -110,6 +110,10 @@ extension Transaction {
           reason = [reason, "all of it is sent again, and the server may have it already"].compactMap { $0 }
             .joined(separator: "; ")
         }
+        if job.kind == .relay, try forgetsMissingCopy(of: id, at: now) {
+          share.bytesDone = 0
+          reason = [reason, "it is downloaded again"].compactMap { $0 }.joined(separator: "; ")
+        }
         try retry(id, from: before, in: scope, at: now)
       } else {
         try move(id, to: after)
@@ -119,7 +123,8 @@ extension Transaction {
       error = .cancelled(reason)
       share.bytesDone = 0
       try cancel(id, error: error, at: now)
-      if job.kind == .upload { try leaveLine(id) }
+      if job.kind.mayUpload { try leaveLine(id) }
+      try beginAgain(id)
     case .running, .retrying, .completed, .failed:
       throw InvalidTransition(state: before, event: event)
     }
@@ -139,7 +144,7 @@ extension Transaction {
   private func forgetsUnknownOutcome(of id: JobID) throws -> Bool {
     try run(
       """
-      UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = :id AND kind = 'upload' AND error_code = :code
+      UPDATE job SET resume_data = NULL, bytes_done = 0 WHERE id = :id AND (kind = 'upload' OR phase = 'upload') AND error_code = :code
       """
     ) { bind in
       bind("id", id)
@@ -188,7 +193,7 @@ extension Transaction {
       bind.failure(error)
       bind("id", id)
     }
-    if job.kind == .upload { try leaveLine(id) }
+    if job.kind.mayUpload { try leaveLine(id) }
     sums.replace(job.share, by: share, owner: job.owner, batch: job.batch)
     try note(
       .state, job: id, of: job.owner, at: now, from: job.share.state, to: share.state, reason: error.message,

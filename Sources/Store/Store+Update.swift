@@ -37,6 +37,10 @@ extension Transaction {
       if spec.kind == .upload { spec.options.upload.collection = address.collection }
     }
     guard spec != before.spec else { return before }
+    // The copy is there already, and the target stays the target.
+    if spec.url != before.spec.url, spec.relay?.phase == .upload {
+      throw StoreError.urlChangeNotAllowed(id, before.job.state)
+    }
     switch before.job.state {
     case .running, .completed:
       if spec.url != before.spec.url || spec.credentials != before.spec.credentials

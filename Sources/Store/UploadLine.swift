@@ -2,7 +2,8 @@ import GRDB
 import TransferAPI
 
 /// Unfinished uploads to the same URL form a line, in the order in which they joined it: two at once would leave it to chance
-/// which file the server keeps. A job leaves its line when it ends, is removed or gets another URL.
+/// which file the server keeps. A job leaves its line when it ends, is removed or gets another URL. A relay joins it when its
+/// upload begins: whoever is in a line has its file, and waits for no space in the spool.
 extension Transaction {
   /// The last job of the line; `nil`: the line is empty.
   /// - Parameter destination: `JobSpec.storedDestination`.
@@ -10,7 +11,7 @@ extension Transaction {
     try row(
       """
       SELECT id, owner FROM job INDEXED BY job_upload_destination
-      WHERE destination = :destination AND kind = 'upload' AND finished_at IS NULL
+      WHERE destination = :destination AND (kind = 'upload' OR phase = 'upload') AND finished_at IS NULL
         AND id <> :except AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.blocked_by = job.id)
       """
     ) { bind in

@@ -4,10 +4,12 @@ public import FoundationEssentials
 public struct Job: Codable, Equatable, Sendable, Identifiable {
   public var id: JobID
   public var kind: JobKind
+  /// What a relay does now, or did last; `nil` for all other jobs. `bytesDone` and `bytesTotal` are those of the phase.
+  public var phase: RelayPhase?
   public var state: JobState
   /// The URL (of an upload: the file's path). Userinfo and secret query values are left out.
   public var source: String
-  /// The absolute path (of an upload: the URL). Ends in `/` while a download waits for the server to name its file.
+  /// The absolute path (of an upload or a relay: the URL). Ends in `/` while a download waits for the server to name its file.
   public var destination: String
   /// Bytes from which the job can resume; while it runs, the live number.
   public var bytesDone: Int64
@@ -68,7 +70,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
   }
 
   private enum CodingKeys: String, CodingKey {
-    case id, kind, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
+    case id, kind, phase, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
     case maxAttempts, retryAt, priority, batch, key, checksum, error, action, waiting, result, createdAt, startedAt
     case finishedAt
   }
@@ -78,6 +80,7 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .id)
     try container.encode(kind, forKey: .kind)
+    try container.encode(phase, forKey: .phase)
     try container.encode(state, forKey: .state)
     try container.encode(source, forKey: .source)
     try container.encode(destination, forKey: .destination)

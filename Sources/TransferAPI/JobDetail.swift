@@ -35,7 +35,7 @@ extension JobDetail: Codable {
 
   /// Facts that JSON has among the options.
   fileprivate enum FactKeys: String, CodingKey {
-    case secretHeaders, hasCredentials, upload, isSpooled, owner, isOutsideWindow
+    case secretHeaders, hasCredentials, upload, isSpooled, owner, isOutsideWindow, thenUpload
     case blockedBy = "follows"
   }
 
@@ -56,6 +56,10 @@ extension JobDetail: Codable {
     } else {
       try options.s3.visit(&reader)
       if job.kind == .listing { try options.listing.visit(&reader) }
+      if job.kind == .relay {
+        try options.relay.visit(&reader)
+        options.upload = try facts.decodeIfPresent(UploadObject.self, forKey: .upload)?.upload ?? JobOptions.Upload()
+      }
     }
     secretHeaders = try facts.decode([String].self, forKey: .secretHeaders)
     hasCredentials = try facts.decode(Bool.self, forKey: .hasCredentials)
@@ -69,7 +73,7 @@ extension JobDetail: Codable {
     try job.encode(to: encoder)
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(attempts, forKey: .attempts)
-    if job.kind == .download { try container.encode(sources, forKey: .sources) }
+    if job.kind == .download || job.kind == .relay { try container.encode(sources, forKey: .sources) }
     var writer = ShownOptionWriter(
       writer: OptionWriter(container: container.nestedContainer(keyedBy: OptionName.self, forKey: .options)))
     var options = options
@@ -80,6 +84,11 @@ extension JobDetail: Codable {
     } else {
       try options.s3.visit(&writer)
       if job.kind == .listing { try options.listing.visit(&writer) }
+      if job.kind == .relay {
+        try options.relay.visit(&writer)
+        try writer.fact(.upload, UploadObject(upload: options.upload))
+        try writer.fact(.thenUpload, job.destination)
+      }
     }
     try writer.fact(.secretHeaders, secretHeaders)
     try writer.fact(.hasCredentials, hasCredentials)

@@ -37,6 +37,8 @@ public struct JobLine: Sendable {
     text.string(job.kind.rawValue)
     text.literal(",\"maxAttempts\":")
     text.number(Int64(job.maxAttempts))
+    text.literal(",\"phase\":")
+    text.string(job.phase?.rawValue)
     text.literal(",\"priority\":")
     text.number(Int64(job.priority))
     text.literal(",\"result\":")
@@ -74,6 +76,12 @@ public struct JobLine: Sendable {
     return Waiting(reason, until: until, detail)
   }
 
+  private static func optionalPhase(_ scan: inout JSONScan) -> RelayPhase?? {
+    guard let word = scan.optionalString() else { return nil }
+    guard let word else { return .some(nil) }
+    return RelayPhase(rawValue: word).map { $0 }
+  }
+
   private static func optionalResult(_ scan: inout JSONScan) -> JobResult?? {
     guard let word = scan.optionalString() else { return nil }
     guard let word else { return .some(nil) }
@@ -100,7 +108,8 @@ public struct JobLine: Sendable {
       scan.skip(",\"id\":"), let id = scan.number(), scan.skip(",\"key\":"), let key = scan.optionalString(),
       scan.skip(",\"kind\":"), let kind = scan.string().flatMap(JobKind.init(rawValue:)),
       scan.skip(",\"maxAttempts\":"),
-      let maxAttempts = scan.number(), scan.skip(",\"priority\":"), let priority = scan.number(),
+      let maxAttempts = scan.number(), scan.skip(",\"phase\":"), let phase = optionalPhase(&scan),
+      scan.skip(",\"priority\":"), let priority = scan.number(),
       scan.skip(",\"result\":"), let result = optionalResult(&scan), scan.skip(",\"retryAt\":"),
       let retryAt = scan.optionalDate(), scan.skip(",\"source\":"),
       let source = scan.string(), scan.skip(",\"startedAt\":"), let startedAt = scan.optionalDate(),
@@ -112,7 +121,7 @@ public struct JobLine: Sendable {
       bytesTotal: bytesTotal, bytesPerSecond: rate, attempt: Int(attempt), maxAttempts: Int(maxAttempts),
       retryAt: retryAt, priority: Int(priority), batch: batch, key: key, checksum: checksum, createdAt: createdAt,
       startedAt: startedAt, finishedAt: finishedAt)
-    (job.waiting, job.result) = (waiting, result)
+    (job.waiting, job.result, job.phase) = (waiting, result, phase)
     return job
   }
 }

@@ -16,7 +16,7 @@ extension JobOptions: Codable {
   /// As `encode(to:)`, without the options of the other kind.
   func encode(to encoder: any Encoder, for kind: JobKind) throws {
     var options = self
-    if kind != .upload { options.upload = Upload() }
+    if kind != .upload, kind != .relay { options.upload = Upload() }
     try options.encode(to: encoder)
   }
 }

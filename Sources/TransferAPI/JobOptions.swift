@@ -36,6 +36,8 @@ public struct JobOptions: Equatable, Sendable {
   public var listing = Listing()
   /// Options that only uploads have.
   public var upload = Upload()
+  /// Options that only relays have.
+  public var relay = Relay()
 
   /// Used where neither the job nor the configuration gives `maxAttempts`.
   public static let standardMaxAttempts = 20

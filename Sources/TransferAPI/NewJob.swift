@@ -2,11 +2,11 @@
 ///
 /// JSON requires only `source`; `url` is another name for it. An unknown field is an error, so that a misspelt option is never
 /// ignored. Paths are absolute: the daemon does not know the client's current directory. An upload has the file as its
-/// `source` and the URL as its `destination`.
+/// `source` and the URL as its `destination`. `thenUpload` makes a job a relay and is its `destination`.
 public struct NewJob: Equatable, Sendable {
   public var kind: JobKind = .download
   public var source: String
-  /// Absolute path of the file. Either this or `directory`. An upload: the URL.
+  /// Absolute path of the file. Either this or `directory`. An upload or a relay: the URL of the target.
   public var destination: String?
   /// Absolute path of a directory; the name comes from the URL, or from the response.
   public var directory: String?
@@ -47,7 +47,7 @@ extension CodingUserInfoKey {
 
 extension NewJob: Codable {
   private enum CodingKeys: String, CodingKey, CaseIterable {
-    case kind, source, url, destination, directory, batch, key, priority, paused, spool
+    case kind, source, url, destination, thenUpload, directory, batch, key, priority, paused, spool
   }
 
   /// The header field of `POST /v1/jobs:batch` with the common options of a list.
@@ -82,7 +82,12 @@ extension NewJob: Codable {
     let expected = decoder.userInfo[.newJobKind] as? JobKind
     options = try JobOptions(from: decoder)
     let named = try container.decodeIfPresent(JobKind.self, forKey: .kind)
-    kind = named ?? (options.listing.recursive ? .listing : expected ?? .download)
+    let target = try container.decodeIfPresent(String.self, forKey: .thenUpload)
+    kind = named ?? (options.listing.recursive ? .listing : target != nil ? .relay : expected ?? .download)
+    if target != nil, kind != .relay { throw WireError("thenUpload is for relays, not for \(kind.rawValue)s") }
+    guard target == nil || !container.contains(.destination) else {
+      throw WireError("give either thenUpload or destination, not both")
+    }
     if options.listing.recursive, kind != .listing {
       throw WireError("recursive is for listings, not for \(kind.rawValue)s")
     }
@@ -90,10 +95,13 @@ extension NewJob: Codable {
     if isTemplate, let expected, kind != expected {
       throw WireError("the body lists \(expected.rawValue)s, so kind cannot be \(kind.rawValue)")
     }
-    if kind != .upload, let name = (given + (spool == nil ? [] : ["spool"])).first(where: Self.isForUploads) {
+    if kind == .relay, spool != nil { throw WireError("spool is for uploads, not for relays") }
+    if kind != .upload, kind != .relay,
+      let name = (given + (spool == nil ? [] : ["spool"])).first(where: Self.isForUploads)
+    {
       throw WireError("\(name) is for uploads: \"kind\":\"upload\"")
     }
-    destination = try container.decodeIfPresent(String.self, forKey: .destination)
+    destination = try target ?? container.decodeIfPresent(String.self, forKey: .destination)
     directory = try container.decodeIfPresent(String.self, forKey: .directory)
     batch = try container.decodeIfPresent(String.self, forKey: .batch)
     key = try container.decodeIfPresent(String.self, forKey: .key)
@@ -111,7 +119,7 @@ extension NewJob: Codable {
       if spool == nil || !source.isEmpty { try container.encode(source, forKey: .source) }
     }
     try container.encodeIfPresent(spool, forKey: .spool)
-    try container.encodeIfPresent(destination, forKey: .destination)
+    try container.encodeIfPresent(destination, forKey: kind == .relay ? .thenUpload : .destination)
     try container.encodeIfPresent(directory, forKey: .directory)
     try container.encodeIfPresent(batch, forKey: .batch)
     try container.encodeIfPresent(key, forKey: .key)

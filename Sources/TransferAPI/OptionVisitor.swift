@@ -69,6 +69,7 @@ extension JobOptions {
     try download.visit(&visitor)
     try listing.visit(&visitor)
     try upload.visit(&visitor)
+    try relay.visit(&visitor)
   }
 }
 

@@ -81,8 +81,8 @@ import Testing
         "ifExists", "include", "insecure", "interface", "ipVersion", "limitRate", "maxAttempts", "maxDepth", "maxSize",
         "method", "mirrors", "mode", "nameFromResponse", "notBefore", "onChange", "onSuccess", "partDir", "pieces",
         "profile", "protocol", "proxy", "proxyCredentials", "recursive", "referer", "region", "remoteTime", "replace",
-        "resolve", "retryFor", "retryStatus", "secretHeaders", "segments", "size", "stallTimeout", "urlFrom",
-        "userAgent", "verify", "window",
+        "resolve", "retryFor", "retryStatus", "secretHeaders", "segments", "size", "stallTimeout",
+        "targetCredentials", "urlFrom", "userAgent", "verify", "window",
       ])
     #expect(JobOptions.uploadNames.isSubset(of: JobOptions.names) && JobOptions.uploadNames.count == 7)
   }
