@@ -13,6 +13,8 @@ import TransferEngine
     var download = NewJob(source: "https://host/a")
     download.destination = "/outside/a"
     var upload = NewJob(uploading: "/outside/a", to: "https://host/a")
+    var relay = NewJob(source: "https://host/a")
+    (relay.kind, relay.destination) = (.relay, "https://other/a")
     switch (field.name, field.privilege) {
     case ("source", .anyPath): return upload
     case ("destination", .anyPath): return download
@@ -38,6 +40,19 @@ import TransferEngine
       download.source = "sftp://host/a"
       return download
     case ("destination", .serviceCredentials): upload.destination = "s3://bucket/a"
+    case ("thenUpload", .anyAddress):
+      relay.destination = "http://127.0.0.1/a"
+      return relay
+    case ("thenUpload", .serviceCredentials):
+      relay.destination = "s3://bucket/a"
+      return relay
+    case ("targetCredentials", let privilege):
+      let references: [Privilege: SecretReference] = [
+        .netrcReference: .netrc, .environmentReference: .environment("TOKEN"), .fileReference: .file("/key"),
+        .commandReference: .command("pass"),
+      ]
+      relay.options.relay.targetCredentials = references[privilege]
+      return relay
     case ("ca", .anyPath): upload.options.network.ca = "/outside/ca.pem"
     case ("cert", .anyPath): upload.options.network.cert = "/outside/cert.pem"
     case ("certKey", .anyPath):

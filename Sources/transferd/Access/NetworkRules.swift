@@ -78,6 +78,6 @@ final class NetworkRules: Sendable {
 extension JobSpec {
   /// The URLs that the user specified.
   var userURLs: [String] {
-    [url] + options.download.mirrors + [options.s3.endpoint, options.upload.collection].compactMap { $0 }
+    legs.map(\.url) + options.download.mirrors + [options.s3.endpoint, options.upload.collection].compactMap { $0 }
   }
 }

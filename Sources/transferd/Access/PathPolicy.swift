@@ -1,4 +1,5 @@
 import Glibc
+import Store
 import Synchronization
 import TransferEngine
 import WireValues
@@ -71,6 +72,12 @@ final class PathPolicy: Sendable {
     let allowed = list.isEmpty ? "none is configured" : "they are \(list.joined(separator: ", "))"
     rules.outsideReason = "members of the socket's group may \(verb) only below the directories in \(key); \(allowed)"
     return rules
+  }
+
+  /// The rules for the file of a download, or of a relay's first phase.
+  func rules(forFileOf download: JobSpec) -> PathRules {
+    guard download.spool != nil else { return rules(for: download.owner, .write) }
+    return Self.spoolRules(download.destination.parentPath.parentPath)
   }
 
   /// The rules for a spooled file: it must be in the spool.

@@ -9,6 +9,8 @@ final class StorageRules: Sendable {
   struct Settings: Equatable, Sendable {
     /// Bytes that downloads leave free on a file system; 0: they may fill it.
     var minFree: Int64 = 0
+    /// The most bytes of all copies of relays.
+    var spoolMax = SpoolLedger.standardLimit
     /// Note URL and checksum in extended attributes of the file.
     var notesOrigin = false
   }

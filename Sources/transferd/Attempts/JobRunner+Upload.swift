@@ -34,8 +34,9 @@ extension JobRunner {
 
   /// The rules for where an upload's source may be.
   func sourceRules(_ spec: JobSpec) -> PathRules {
-    guard spec.spool != nil else { return paths.rules(for: spec.owner, .read) }
-    return PathPolicy.spoolRules(spec.source.parentPath)
+    guard let spool = spec.spool else { return paths.rules(for: spec.owner, .read) }
+    // The copy of a relay has a directory of its own, which may be gone: then the source is missing, not forbidden.
+    return spool.contains("/") ? relays.rules : PathPolicy.spoolRules(spec.source.parentPath)
   }
 
   private static func uploadProtocol(of options: JobOptions, _ url: RequestURL) -> UploadProtocol {

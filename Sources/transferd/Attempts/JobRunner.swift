@@ -20,6 +20,9 @@ struct JobRunner: Sendable {
   /// What running downloads know of their sources.
   let sources = JobSources()
   var storage = StorageRules()
+  /// The room of relays' copies in the spool.
+  let space = RelaySpace()
+  var relays: RelaySpool { RelaySpool(stateDirectory: stateDirectory) }
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Default timeouts for connecting and for progress, for jobs that do not set their own.
@@ -37,11 +40,12 @@ struct JobRunner: Sendable {
     var downloads: [(GroupDownload, fence: Int64)] = []
     var uploads: [GroupUpload] = []
     var failed: [(JobID, AttemptResponse)] = []
-    for record in records {
+    for record in records.map({ $0.leg(in: relays) }) {
       let id = record.job.id
       do throws(TransferError) {
         switch record.spec.kind {
         case .download:
+          try checkRoom(for: record)
           var download = try download(for: record, timeouts: timeouts, reports)
           download.request.bandwidthBuckets = bandwidth.begin(record)
           let places = try sources(of: record, download.request, reports)
@@ -72,6 +76,7 @@ struct JobRunner: Sendable {
           let task = try listing(for: record, timeouts: timeouts, reports)
           started.append((record, .listing(task)))
           Task { await reports.ended([(id, .listing(await task.response()))]) }
+        case .relay: preconditionFailure("a relay transfers as a download or an upload")
         }
       } catch {
         failed.append((id, AttemptResponse(failing: error, of: record.job.kind)))
@@ -86,7 +91,8 @@ struct JobRunner: Sendable {
   /// Whether a download may turn out to be small: a file that has no bytes yet, from a web server, under a known name.
   private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
     let options = spec.options.download
-    return download.resumeData == nil && download.request.url.isHTTP && !download.destination.isNamedByResponse
+    return spec.spool == nil && download.resumeData == nil && download.request.url.isHTTP
+      && !download.destination.isNamedByResponse
       && download.destination.partDirectory == nil && options.mirrors.isEmpty && options.size == nil
       && options.pieces == nil && options.urlFrom == nil
   }
@@ -142,6 +148,7 @@ struct JobRunner: Sendable {
     destination.existing = ExistingFileRule(spec.options.download)
     destination.partDirectory = spec.options.download.partDir
     storage.apply(to: &destination, of: spec)
+    if spec.spool != nil { share(&destination, record.job.id) }
     if spec.options.download.ifChanged { destination.knownVersions = record.fileRecords.compactMap { FileRecord($0) } }
     var options: DownloadOptions = []
     if spec.options.download.createDirectories { options.insert(.createIntermediateDirectories) }
@@ -151,7 +158,7 @@ struct JobRunner: Sendable {
       reports: reports)
     var download = GroupDownload(
       tag: record.job.id.tag, request: request, to: destination, options: options,
-      rules: paths.rules(for: spec.owner, .write),
+      rules: paths.rules(forFileOf: spec),
       resumingWith: record.resumeData, expecting: Self.digests(spec.options.download.checksum),
       partialName: Self.partialName(of: record), acceptableStatusCodes: Self.successes, journal: journal,
       interceptor: try interceptor(for: spec))
@@ -214,15 +221,18 @@ struct JobRunner: Sendable {
     record.spec.destination.parentPath
   }
 
-  /// Deletes the daemon's own files of jobs: the part file of a download, the spooled input of an upload.
+  /// Deletes the daemon's own files of jobs: the part file of a download, the spooled input of an upload, the copy of a relay.
   func removePartFiles(of records: [JobRecord]) async {
     guard !records.isEmpty else { return }
-    let (spools, paths) = (spools, paths)
+    let (spools, relays, space, paths) = (spools, relays, space, paths)
     await BlockingWork.run {
       for record in records {
         switch record.job.kind {
         case .download: Self.removeDownload(of: record, paths)
         case .listing: break
+        case .relay:
+          if let place = record.spec.spool { relays.remove(place) }
+          space.release(record.job.id)
         case .upload: if let token = record.spec.spool { spools.remove(token, in: .everything) }
         }
       }
@@ -233,7 +243,7 @@ struct JobRunner: Sendable {
   /// something else.
   static func removeDownload(of record: JobRecord, _ paths: PathPolicy) {
     let name = partialName(of: record)
-    let rules = paths.rules(for: record.spec.owner, .write)
+    let rules = paths.rules(forFileOf: record.spec)
     if let directory = record.spec.options.download.partDir { PartialFiles.remove(name, in: directory, rules: rules) }
     PartialFiles.remove(name, in: directory(of: record), rules: rules)
   }

@@ -33,6 +33,12 @@ extension JobIntake {
       throw Problem(
         .invalid, "cannot change the URL of a listing: its files are those of the old one; add another listing")
     }
+    guard record.spec.relay?.phase != .upload else {
+      throw Problem(
+        .notAllowed,
+        "cannot change the URL of a relay that uploads: its file is here already, and its target stays; add another relay"
+      )
+    }
     try JobValidation.checkLength(of: text)
     let isUpload = record.job.kind == .upload
     let given = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
@@ -45,18 +51,20 @@ extension JobIntake {
       try JobValidation.checkLength(of: target.url)
       if target.url != given.string { url = try JobValidation.target(target.url) }
     }
+    let options =
+      record.spec.relay == nil ? record.spec.options : record.spec.options.ofRelaySource(url.scheme)
     do {
-      try record.spec.options.check(scheme: url.scheme)
+      try options.check(scheme: url.scheme)
     } catch {
       throw Problem(.invalid, error.description)
     }
     var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {
-      try PrivilegedCredentials.checkUnused(by: record.spec.options, url, credentials: credentials)
+      try PrivilegedCredentials.checkUnused(by: options, url, credentials: credentials)
     }
-    address.origin = try JobValidation.origin(of: url, record.spec.options.s3)
-    try JobValidation.checkS3(record.spec.options, url)
+    address.origin = try JobValidation.origin(of: url, options.s3)
+    try JobValidation.checkS3(options, url)
     guard isUpload else { return address }
     // A URL that differs only in its query, such as a new signature, is the same place.
     let old = try JobValidation.target(record.spec.destination)

@@ -148,6 +148,8 @@ struct JobIntake: Sendable {
           try connections.check(spec.options.network)
           switch spec.kind {
           case .download, .listing: try destinations.check(spec)
+          // Its copy is the daemon's own file.
+          case .relay: break
           case .upload:
             if let token = spec.spool { spec.source = try spools.commit(token, in: scope) }
             try sources.check(spec)

@@ -6,7 +6,8 @@ extension JobValidation {
   func checkPrivileges(_ spec: JobSpec) throws(Problem) {
     try checkRoute(spec.options.network)
     guard !caller.has(.profile) || !caller.has(.serviceCredentials) else { return }
-    let url = try Self.target(spec.url)
-    try PrivilegedCredentials.checkUnused(by: spec.options, url, credentials: spec.credentials)
+    for leg in spec.legs {
+      try PrivilegedCredentials.checkUnused(by: leg.options, try Self.target(leg.url), credentials: leg.credentials)
+    }
   }
 }

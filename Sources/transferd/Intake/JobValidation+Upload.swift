@@ -38,7 +38,7 @@ extension JobValidation {
     return try checked(job.source)
   }
 
-  private static func checked(_ options: JobOptions.Upload, _ url: RequestURL) throws(Problem) -> JobOptions.Upload {
+  static func checked(_ options: JobOptions.Upload, _ url: RequestURL) throws(Problem) -> JobOptions.Upload {
     let isHTTP = url.scheme == "http" || url.scheme == "https"
     let isS3 = options.uploadProtocol == .s3 || url.scheme == "s3"
     if url.scheme == "s3", options.uploadProtocol != .s3, options.uploadProtocol != .auto {
@@ -79,7 +79,10 @@ extension JobValidation {
   /// Checks that the caller may use the job's secret references.
   func checkReferences(of options: JobOptions) throws(Problem) {
     let all =
-      [options.credentials, options.network.proxyCredentials, options.download.urlFrom].compactMap { $0 }
+      [
+        options.credentials, options.relay.targetCredentials, options.network.proxyCredentials,
+        options.download.urlFrom,
+      ].compactMap { $0 }
       + options.secretHeaders.values.map(\.reference)
     for reference in all where !caller.mayUse(reference) {
       let others = if case .command = reference { "" } else { ", and root," }

@@ -27,8 +27,10 @@ struct JobValidation {
       case .download: try downloadSpec(job)
       case .upload: try uploadSpec(job)
       case .listing: try listingSpec(job)
+      case .relay: try relaySpec(job)
       }
     do {
+      if job.kind != .relay { try job.checkRelay() }
       try job.checkListing()
     } catch {
       throw Problem(.invalid, error.description)

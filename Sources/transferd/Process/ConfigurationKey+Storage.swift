@@ -8,6 +8,11 @@ extension ConfigurationKey {
     } _: {
       $0 == "0" ? 0 : ByteSize($0)?.bytes
     },
+    scalar("spoolMax", "a size like 500M or 20G") {
+      $0.storage.spoolMax = $1
+    } _: {
+      ByteSize($0)?.bytes
+    },
     scalar("quota", "a size a day like 50G/day, or off") {
       $0.limits.quota = $1
     } _: { text -> Int64?? in

@@ -20,6 +20,7 @@ struct DaemonParts: Sendable {
   let limits: LimitControl
   let folders: Folders
   let batchEnds: BatchEndWatch
+  let space: RelaySpace
   private let batchEndSignal: AsyncStream<Void>.Continuation
 
   /// Opens the store, recovers the jobs that the last run interrupted, and then makes all other parts.
@@ -42,6 +43,8 @@ struct DaemonParts: Sendable {
       stateDirectory: setup.state, network: network, paths: paths,
       groupedDownloads: GroupedDownloads(session: session, store: store),
       groupedUploads: GroupedUploads(session: session), bandwidth: JobBandwidth(session), storage: storage)
+    runner.space.setLimit(configuration.storage.spoolMax)
+    space = runner.space
     followUps = FollowUpRunner(store: store, runner: runner, hooks: configuration.limits.hooks, logger: logger)
     batchEnds = BatchEndWatch(store: store, followUps: followUps, logger: logger, signals: signals)
     scheduler = Scheduler(
@@ -60,6 +63,7 @@ struct DaemonParts: Sendable {
     try await scheduler.loadBlockingUploads()
     try await scheduler.loadCrashMarks()
     try await scheduler.loadDependencies()
+    try await scheduler.loadRelays()
   }
 
   /// Opens the store and recovers every job that was running when the last run ended.
@@ -92,12 +96,17 @@ struct DaemonParts: Sendable {
     // Ends of the last run may not be reported.
     signal.yield()
     let paths = setup.pathPolicy()
+    let relays = RelaySpool(stateDirectory: setup.state)
+    do { try relays.prepare() } catch { logger.warning("relays have no spool", metadata: ["error": "\(error)"]) }
     try await Recovery.perform(
-      in: store, paths: paths, mark: crashes?.previous, hooks: setup.configuration.limits.hooks, logger: logger,
+      in: store, paths: paths, relays: relays, mark: crashes?.previous, hooks: setup.configuration.limits.hooks,
+      logger: logger,
       now: Date())
     // The rows are durable. If the mark cannot be cleared, it is not counted again, because the store has recorded its
     // run.
     do { try crashes?.clear() } catch { logger.warning("cannot clear a crash mark", metadata: ["error": "\(error)"]) }
+    // The copies of relays that have ended, and of jobs that are not in the database.
+    relays.sweep(known: try await store.spools())
     return (store, hub, paths)
   }
 
@@ -119,6 +128,8 @@ struct DaemonParts: Sendable {
     let fresh = try DaemonConfiguration.load(setup.flags, environment: setup.environment)
     network.set(fresh.network)
     storage.set(fresh.storage)
+    space.setLimit(fresh.storage.spoolMax)
+    await scheduler.spoolFreed()
     await limits.reload(fresh.limitSettings)
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)

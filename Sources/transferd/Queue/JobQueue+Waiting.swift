@@ -39,6 +39,9 @@ extension JobQueue {
   }
 
   private func waitingForRetry(_ job: Job, _ time: Date, _ facts: WaitFacts, _ now: Date) -> Waiting {
+    if job.kind == .relay, let error = job.error, error.code == .diskFull {
+      return Waiting(.disk, until: time, "\(error.message); it looks for room again then, or when there is some")
+    }
     if job.error?.code == .diskFull {
       return Waiting(.disk, until: time, "there was too little space on the disk; it looks for free space again then")
     }

@@ -9,9 +9,11 @@ extension Recovery {
   /// Recovers the jobs that were running when the daemon ended. It must run before any job starts.
   /// - Parameters:
   ///   - paths: part files are searched only in directories that their jobs may write to.
+  ///   - relays: where the files of relays are.
   ///   - mark: the crash mark of the last run; `nil` if it did not crash.
   static func perform(
-    in store: Store, paths: PathPolicy, mark: CrashMark? = nil, hooks: HookConfiguration = .init(), logger: Logger,
+    in store: Store, paths: PathPolicy, relays: RelaySpool, mark: CrashMark? = nil, hooks: HookConfiguration = .init(),
+    logger: Logger,
     now: Date
   ) async throws {
     var crash: Crash?
@@ -25,7 +27,10 @@ extension Recovery {
       }
     }
     for record in try await store.running() {
-      var settlement = settlement(record, crash, paths)
+      var settlement = settlement(record.leg(in: relays), crash, paths)
+      if settlement.event == .complete, record.spec.relay?.phase == .download {
+        AttemptVerdict.beginUpload(&settlement)
+      }
       settlement.followUp.wantsHook = hooks.wantsHook(after: settlement.event)
       guard try await store.settle(settlement, at: now) else { continue }
       logger.notice(
@@ -67,7 +72,7 @@ extension Recovery {
   private static func recovery(of record: JobRecord, _ paths: PathPolicy) -> Recovery {
     guard record.job.kind == .download else { return Recovery(crashes: record.crashes) }
     let path = landedPath(of: record, paths) ?? record.spec.destination
-    let rules = paths.rules(for: record.spec.owner, .write)
+    let rules = paths.rules(forFileOf: record.spec)
     return Recovery(
       finishing: record.finishing,
       atPartName: identity(JobRunner.directory(of: record) + "/" + JobRunner.partialName(of: record), rules),
@@ -80,7 +85,7 @@ extension Recovery {
       !record.spec.destination.hasTrailingSlash
     else { return nil }
     return PartialFiles.path(
-      of: finishing, named: record.spec.destination, rules: paths.rules(for: record.spec.owner, .write))
+      of: finishing, named: record.spec.destination, rules: paths.rules(forFileOf: record.spec))
   }
 
   /// The settlement of an attempt that was interrupted by the end of the daemon.
@@ -122,7 +127,7 @@ extension Recovery {
   }
 
   private static func settlement(_ recovery: Recovery, _ record: JobRecord, _ paths: PathPolicy) -> Settlement {
-    let rules = paths.rules(for: record.spec.owner, .write)
+    let rules = paths.rules(forFileOf: record.spec)
     var settlement = interrupted(record)
     settlement.crashed = false
     switch recovery {
@@ -146,7 +151,7 @@ extension Recovery {
   private static func complete(_ settlement: inout Settlement, _ record: JobRecord, _ paths: PathPolicy) {
     let part = JobRunner.partialName(of: record)
     let path = landedPath(of: record, paths) ?? record.spec.destination
-    let rules = paths.rules(for: record.spec.owner, .write)
+    let rules = paths.rules(forFileOf: record.spec)
     JobRunner.removeDownload(of: record, paths)
     do throws(TransferError) {
       try PartialFiles.synchronizeDirectory(JobRunner.directory(of: record), rules: rules)

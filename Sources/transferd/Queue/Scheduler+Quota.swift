@@ -23,7 +23,7 @@ extension Scheduler {
     if isNew {
       logger.notice("the quota of the day is used up", metadata: ["bytes": "\(quota.used)"])
       // Many servers cannot resume an upload, so those that run are let finish.
-      let running = active.filter { $1.record.job.kind == .download }.keys
+      let running = active.filter { $1.record.spec.transferKind == .download }.keys
       stop(running.filter { queue.attempts[$0]?.phase == .transferring }, .quota)
     }
     guard quota.mustStore(atOnce: isNew || isFinal) else { return }

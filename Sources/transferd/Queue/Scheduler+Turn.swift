@@ -47,10 +47,15 @@ extension Scheduler {
     var generator = SystemRandomNumberGenerator()
     let now = Date()
     let stop = queue.attempts[record.job.id]?.stop
-    var verdict = AttemptVerdict(response, of: record, stop: stop, now: now, using: &generator)
+    var verdict = AttemptVerdict(
+      response, of: record.leg(in: runner.relays), stop: stop, now: now, using: &generator)
+    if let relay = record.spec.relay { settleRelay(&verdict, response, relay.phase, record.job.id) }
     await updateOrigin(response, record, now: now, &verdict)
     verdict.settlement.sources = runner.sources.reports(of: record.job.id) ?? []
     if verdict.removesPartFile { await runner.removePartFiles(of: [record]) }
+    if let relay = record.spec.relay, verdict.settlement.event != .complete {
+      holdCopy(verdict, relay.phase, record.job.id)
+    }
     verdict.settlement.followUp.wantsHook = limits.hooks.wantsHook(after: verdict.settlement.event)
     return verdict.settlement
   }
@@ -63,6 +68,7 @@ extension Scheduler {
     if attempt.isLimited { runner.bandwidth.removeLimit(of: settlement.id) }
     if queue.load.perOrigin[attempt.record.spec.origin] == nil { runner.bandwidth.forget(attempt.record.spec.origin) }
     startFollowUps(settlement, attempt.record)
+    if settlement.beginsUpload { Task { await uploadBegins() } }
     log(settlement)
     tracker.remove(settlement.id, transferred: settlement.attempt.bytesReceived)
     countQuota()

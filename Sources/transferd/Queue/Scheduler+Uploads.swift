@@ -15,14 +15,19 @@ extension Scheduler {
     resolveDependencies()
     // The row is durable now. If the daemon crashes before the spooled file is deleted, the next start deletes it.
     if settlement.event == .complete, record.spec.spool != nil {
-      let runner = runner
-      Task { await runner.removePartFiles(of: [record]) }
+      if record.spec.relay != nil {
+        Task { await removeCopy(of: record) }
+      } else {
+        let runner = runner
+        Task { await runner.removePartFiles(of: [record]) }
+      }
     }
+    if settlement.event == .cancel, record.spec.relay != nil { Task { await spoolFreed() } }
     if blockingUploads.remove(record.job.id) != nil { wake() }
     let followUpRunner = followUpRunner
     let isNeeded =
       settlement.followUp.fileAction != nil || limits.hooks.wantsFollowUp(after: settlement.event)
-      || settlement.event == .cancel && record.job.kind == .upload
+      || settlement.event == .cancel && record.spec.transferKind == .upload
     if isNeeded { Task { await followUpRunner.wake() } }
   }
 
@@ -61,6 +66,7 @@ extension AttemptResponse {
     case .download: self = .download(FileResponse(failing: error))
     case .upload: self = .upload(FileUploadResponse(failing: error))
     case .listing: self = .listing(ListingResponse(error: error))
+    case .relay: preconditionFailure("a relay transfers as a download or an upload")
     }
   }
 }

@@ -69,7 +69,8 @@ extension Scheduler {
   /// Uploads that the server may or may not have received. A retry sends them again, and the outcome reports their number.
   private func uploadsWithUnknownOutcome(_ ids: [JobID], _ verb: JobVerb, in scope: Scope) async -> Set<JobID> {
     guard verb == .retry, let records = try? await store.records(ids, in: scope) else { return [] }
-    return Set(records.filter { $0.job.kind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
+    return Set(
+      records.filter { $0.spec.transferKind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
   }
 
   /// An explicit retry overrides the origin's Retry-After.
@@ -178,14 +179,15 @@ extension Scheduler {
   /// a part file without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb, in scope: Scope) async {
     guard let records = try? await store.records(ids, in: scope) else { return }
-    await runner.removePartFiles(
-      of: records.filter { record in
-        let state = record.job.state
-        guard state != .running, state != .completed, record.job.startedAt != nil || record.spec.spool != nil else {
-          return false
-        }
-        return verb == .remove || (try? state.applying(.cancel)) != nil
-      })
+    let ending = records.filter { record in
+      let state = record.job.state
+      guard state != .running, state != .completed, record.job.startedAt != nil || record.spec.spool != nil else {
+        return false
+      }
+      return verb == .remove || (try? state.applying(.cancel)) != nil
+    }
+    await runner.removePartFiles(of: ending)
+    if ending.contains(where: { $0.spec.relay != nil }) { await spoolFreed() }
   }
 
   /// Changes the priority, the rate limit or the URL of a job in scope. A new URL of a running job starts a new attempt, which
@@ -209,7 +211,7 @@ extension Scheduler {
       if let priority = change.priority { send(.priorityChanged([id], priority)) }
       if change.limitRate != nil, active[id] != nil {
         active[id]?.isLimited = true
-        runner.bandwidth.setLimit(record.spec.options.limitRate, of: id, record.job.kind)
+        runner.bandwidth.setLimit(record.spec.options.limitRate, of: id, record.spec.transferKind)
       }
       if let address, record.job.kind == .upload {
         try await loadBlockingUploads()

@@ -43,11 +43,12 @@ extension Scheduler {
 extension JobRecord {
   /// Whether its transfer is known to continue where it is stopped, from an earlier attempt.
   var isResumable: Bool {
-    switch job.kind {
+    switch spec.transferKind {
     case .download: resumeData.flatMap { ResumeData($0) }?.servesRanges == true
     case .upload: resumeData.flatMap { UploadLedger($0) }?.isResumable == true
     // It goes on at its page.
     case .listing: true
+    case .relay: preconditionFailure("a relay transfers as a download or an upload")
     }
   }
 }

@@ -58,7 +58,7 @@ struct ExportLines {
   private static func isPlain(_ record: JobRecord) -> Bool {
     let spec = record.spec
     let url = spec.url.utf8
-    return spec.credentials == nil && spec.destination != "/"
+    return spec.credentials == nil && spec.relay == nil && spec.destination != "/"
       && !url.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@") }
   }
 

@@ -63,7 +63,9 @@ extension JobSpec {
     let names = options.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
     let proxy = options.network.proxy.map { Secrets.redacting(url: $0) != $0 } ?? false
     let omitted =
-      (credentials == nil ? [] : ["user name and password"]) + (proxy ? ["user name and password of the proxy"] : [])
+      (credentials == nil ? [] : ["user name and password"])
+      + (relay?.credentials == nil ? [] : ["user name and password of the target"])
+      + (proxy ? ["user name and password of the proxy"] : [])
       + names.map { "header \($0)" }
     return omitted.isEmpty ? nil : omitted
   }
@@ -78,7 +80,7 @@ extension NewJob {
     options = spec.options.redacted()
     // What has completed is not waited for again, and another daemon does not know it.
     if record.openDependencies == 0 { options.schedule.after = [] }
-    if spec.kind == .upload {
+    if spec.kind == .upload || spec.kind == .relay {
       destination = Secrets.redacting(url: spec.destination)
     } else if spec.destination.hasTrailingSlash {
       directory = spec.destination == "/" ? "/" : String(spec.destination.dropLast())

@@ -20,7 +20,7 @@ extension Handlers {
       throw StoreError.notFound(id)
     }
     var detail = JobDetail(await daemon.scheduler.shown(record), record, attempts)
-    if record.spec.kind == .download {
+    if record.spec.kind == .download || record.spec.kind == .relay {
       let running = daemon.scheduler.runner.sources.reports(of: id)
       detail.sources = if let running { running } else { try await daemon.store.sources(of: id) }
       if detail.sources.isEmpty { detail.sources = JobSource.unused(by: record.spec) }
@@ -81,11 +81,10 @@ extension JobDetail {
     let spec = record.spec
     self.init(job: job, options: spec.options.redacted(), attempts: attempts)
     secretHeaders = spec.options.headers.keys.filter(Secrets.isSecret(headerName:)).sorted()
-    hasCredentials = spec.credentials != nil
+    hasCredentials = spec.credentials != nil || spec.relay?.credentials != nil
     owner = spec.owner
-    guard spec.kind == .upload else { return }
-    isSpooled = spec.spool != nil
     blockedBy = record.blockedBy
+    isSpooled = spec.kind == .upload && spec.spool != nil
   }
 }
 
