@@ -5,7 +5,7 @@ import WireValues
 
 struct Add: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add downloads and print their ids.",
+    commandName: "add", abstract: "Add downloads and relays, and print their ids.",
     discussion: """
       Each line of -i is a URL or a JSON object with the fields of POST /v1/jobs; blank lines and lines that begin \
       with # are skipped. The file may also be an input file of aria2, or CSV with a header. The fields of a line override \
@@ -113,6 +113,9 @@ struct Add: AsyncParsableCommand {
     guard inputs.metalink != nil else { return }
     guard urls.isEmpty, input == nil else {
       throw ValidationError("--metalink names its own URLs; leave out other URLs and -i.")
+    }
+    guard options.relay.thenUpload == nil else {
+      throw ValidationError("--metalink is for files on this machine; --then-upload leaves none.")
     }
     guard options.checksum == nil else {
       throw ValidationError("--metalink has the digests of its files; leave out --checksum.")

@@ -55,6 +55,7 @@ struct DownloadInput {
   func add(to lines: inout JobLines) throws {
     for url in urls { try lines.add(argument: url, defaults) }
     if let file { try lines.add(file: file, defaults, format: format, isMixed: isMixed) }
+    if lines.count > 1, defaults.sendsAllToOneURL { throw CommandFailure(.usage, Self.oneTarget) }
     guard lines.count > 1, file == nil else { return }
     if defaults.output?.isConstant ?? false { throw CommandFailure(.usage, Self.oneName) }
     if defaults.job.key != nil { throw CommandFailure(.usage, Self.oneKey) }
@@ -63,5 +64,7 @@ struct DownloadInput {
 
   static let oneName = "-o is for one URL; with several use -d, or put {name}, {path} or {n} into -o."
   static let oneFile = "--mirror is for one URL; in a list, give each job its own \"mirrors\"."
+  static let oneTarget =
+    "cannot upload several files to one URL; end --then-upload with a slash, or give each line its own \"thenUpload\"."
   static let oneKey = "--key names one job; give each line of -i its own \"key\"."
 }

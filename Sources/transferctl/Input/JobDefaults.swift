@@ -30,6 +30,7 @@ struct JobDefaults: Sendable {
     var job = NewJob(source: url)
     job.kind = self.job.kind
     job.fill(from: self.job, except: [])
+    if job.kind == .relay { return try relay(job) }
     if let output {
       job.destination = try paths.absolute(output.expanded(for: url, number: number), relativeTo: directory)
       job.options.download.nameFromResponse = false
@@ -66,6 +67,7 @@ struct JobDefaults: Sendable {
   func completed(_ job: NewJob, given: Set<String>, number: Int = 1) throws -> NewJob {
     var job = job
     if self.job.kind == .listing, given.isDisjoint(with: ["kind", "recursive"]) { job.kind = .listing }
+    if self.job.kind == .relay { try makeRelay(&job, given) }
     guard job.kind != .upload else {
       guard acceptsUploads else { throw WireError("cannot add an upload here; use transferctl upload --manifest") }
       try job.options.check()
@@ -74,6 +76,8 @@ struct JobDefaults: Sendable {
     job.source = resolved(job.source)
     try Syntax.check(url: job.source)
     job.fill(from: self.job, except: given)
+    if job.kind == .relay { return try relay(job) }
+    try job.checkRelay()
     job.options.listing.recursive = job.kind == .listing
     try job.options.check()
     try job.checkFreshness()
@@ -108,7 +112,7 @@ struct JobDefaults: Sendable {
   }
 
   /// Adds what `--checksums` has for the URL, unless the job has a checksum of its own.
-  private func addChecksum(to job: inout NewJob) throws {
+  func addChecksum(to job: inout NewJob) throws {
     guard let checksums, job.options.download.checksum == nil else { return }
     guard let checksum = checksums[url: job.source] else {
       throw FileFault(

@@ -32,7 +32,8 @@ struct JobFields: Encodable {
 
   /// The fields of a job besides its options.
   private static let ownForms: [String: OptionForm] = [
-    "source": .text, "destination": .text, "directory": .text, "batch": .text, "key": .text, "priority": .number,
+    "source": .text, "destination": .text, "thenUpload": .text, "directory": .text, "batch": .text, "key": .text,
+    "priority": .number,
     "paused": .flag,
   ]
 

@@ -19,7 +19,7 @@ extension NewJob {
 
   /// The same; a directory ends with a slash.
   var shownDestination: String {
-    if let destination { return Self.shown(destination, isURL: kind == .upload) }
+    if let destination { return Self.shown(destination, isURL: kind == .upload || kind == .relay) }
     return Self.shown(directory.map { $0.hasTrailingSlash ? $0 : $0 + "/" } ?? "", isURL: false)
   }
 

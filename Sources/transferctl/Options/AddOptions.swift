@@ -81,6 +81,8 @@ struct AddOptions: ParsableArguments {
     name: [.customShort("J"), .customLong("remote-header-name")], help: "Use the file name from the server's response.")
   var nameFromResponse = false
 
+  @OptionGroup var relay: RelayArguments
+
   @OptionGroup var listing: ListingArguments
 
   @OptionGroup var s3: S3Arguments
@@ -101,14 +103,21 @@ struct AddOptions: ParsableArguments {
     }
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
     if let segments { _ = try validated { try SegmentCount(parsing: segments) } }
+    if relay.thenUpload != nil { try validateRelay() }
     // Files and descriptors are read when the command runs.
     let template = try template(PathResolver(), readingSources: false)
     try validated {
       try template.options.check()
       try template.checkFreshness()
       try template.checkListing()
+      try template.checkRelay()
       try template.checkSuccessAction()
     }
+  }
+
+  private func validateRelay() throws {
+    let useless = [("-d", directory != nil), ("-o", output != nil), ("--recursive", listing.recursive)].first { $0.1 }
+    if let useless { throw ValidationError("\(useless.0) is for files on this machine; --then-upload leaves none.") }
   }
 
   /// A job that has only these options set.
@@ -130,6 +139,11 @@ struct AddOptions: ParsableArguments {
     template.options.s3 = s3.options
     template.options.listing = listing.options
     if listing.recursive { template.kind = .listing }
+    if let target = relay.thenUpload {
+      (template.kind, template.destination) = (.relay, target)
+      template.options.upload = try relay.options()
+      template.options.relay = try relay.relayOptions()
+    }
     return template
   }
 

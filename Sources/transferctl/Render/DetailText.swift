@@ -7,7 +7,8 @@ enum DetailText {
   static func lines(_ detail: JobDetail) -> [String] {
     let job = detail.job
     var rows: [(String, String)] = [
-      ("job", job.id.description), ("kind", job.kind.rawValue), ("state", job.state.rawValue),
+      ("job", job.id.description), ("kind", job.kind.rawValue + (job.phase.map { " (\($0.rawValue))" } ?? "")),
+      ("state", job.state.rawValue),
       ("source", job.source), ("destination", job.destination), ("done", progress(job)),
     ]
     append(&rows, "result", job.result?.rawValue)
@@ -101,6 +102,7 @@ enum DetailText {
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
     if detail.job.kind == .upload { append(&rows, options, isSpooled: detail.isSpooled) }
+    if detail.job.kind == .relay { append(&rows, ofRelay: options) }
     append(&rows, "endpoint", options.s3.endpoint)
     append(&rows, "profile", options.s3.profile)
     append(&rows, "region", options.s3.region)
@@ -141,12 +143,22 @@ enum DetailText {
     if upload.verify { rows.append(("verify", "yes")) }
   }
 
+  private static func append(_ rows: inout [(String, String)], ofRelay options: JobOptions) {
+    let upload = options.upload
+    rows.append(("protocol", upload.uploadProtocol.rawValue))
+    append(&rows, "method", upload.method?.rawValue)
+    for field in upload.form { rows.append(("form", field.description)) }
+    if upload.ifAbsent { rows.append(("if absent", "yes")) }
+    if upload.verify { rows.append(("verify", "yes")) }
+    append(&rows, "target credentials", options.relay.targetCredentials?.description)
+  }
+
   private static func attempts(_ attempts: [Attempt], of kind: JobKind) -> [String] {
     guard !attempts.isEmpty else { return [] }
     var table = Table([
       .init(title: "ATTEMPT", alignment: .right), .init(title: "STARTED"),
       .init(title: "TOOK", alignment: .right),
-      .init(title: "FROM", alignment: .right), .init(title: kind == .upload ? "SENT" : "RECEIVED", alignment: .right),
+      .init(title: "FROM", alignment: .right), .init(title: bytesTitle(kind), alignment: .right),
       .init(title: "STATUS", alignment: .right), .init(title: "PROTOCOL"), .init(title: "ADDRESS"),
       .init(title: "OUTCOME"),
     ])
@@ -161,6 +173,14 @@ enum DetailText {
       ]
     }
     return [""] + table.lines(rows)
+  }
+
+  private static func bytesTitle(_ kind: JobKind) -> String {
+    switch kind {
+    case .download, .listing: "RECEIVED"
+    case .upload: "SENT"
+    case .relay: "BYTES"
+    }
   }
 
   private static func progress(_ job: Job) -> String {

@@ -67,7 +67,7 @@ struct JobTable {
   /// The job's short name: the file's name, else the last segment of the URL.
   static func name(of job: Job) -> String {
     let path = job.kind == .upload ? job.source : job.destination
-    if !path.baseName.isEmpty { return String(path.baseName) }
+    if job.kind != .relay, !path.baseName.isEmpty { return String(path.baseName) }
     let url = job.source.prefix(upToASCII: "?#")
     return url.componentsOfPath.last.map(String.init) ?? job.source
   }

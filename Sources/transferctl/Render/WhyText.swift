@@ -52,6 +52,9 @@ enum WhyText {
       return "It starts when job \(first) has ended."
     case .limit: return "It starts at that time. A larger quota in the configuration applies after a reload."
     case .network: return "It starts when the interface is there; ip link show lists those of this machine."
+    case .disk where detail.job.kind == .relay:
+      return
+        "It continues when other relays end or are removed; a larger spoolMax in the configuration applies after a reload."
     case .disk: return "It continues when the disk can be written again."
     }
   }
