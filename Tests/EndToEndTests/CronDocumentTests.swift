@@ -113,6 +113,31 @@ import Testing
     #expect(try user.directory.names(in: "mirror/files") == ["a.iso", "x"])
   }
 
+  @Test("the crontab line takes the day's dump to S3, once, and keeps no copy")
+  func relay() async throws {
+    let payload = Payload(size: 3 << 20, seed: 4)
+    let (server, s3) = (try LoopbackServer(.file(payload)), try ScriptedS3())
+    let line = try #require(try block("crontab", with: "--then-upload").split(separator: "\n").last)
+    let command = String(line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)[5])
+    #expect(command.replacing("\\%", with: "").contains("%") == false)
+    let adapted = try adapted(command.replacing("\\%", with: "%"), server.url(""))
+      .replacing("--wait", with: "--endpoint \(s3.server.url("")) --wait")
+    for _ in 1...2 {
+      var launch = try user.launch(
+        ["-c", adapted],
+        environment: [
+          "PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "word",
+        ])
+      launch.program = "/bin/sh"
+      let result = try await launch.run(timeout: .seconds(90))
+      #expect(result.status == 0, "\(result.stderr)")
+    }
+    #expect(sha256(of: s3.object ?? Data()) == payload.sha256)
+    #expect(server.requests.count == 1 && s3.operations.count { $0 == .put || $0 == .complete } == 1)
+    #expect(server.requests[0].path == "/dumps/shop.sql.gz")
+    try await eventually("the copy to be deleted") { try user.directory.names(in: "state/relay").isEmpty }
+  }
+
   @Test("the folder's recipe uploads what is there and what lands, once, and moves it")
   func folder() async throws {
     let nginx = try await Nginx(.init(uploads: true))

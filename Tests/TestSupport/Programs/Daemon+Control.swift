@@ -48,6 +48,7 @@ extension Daemon {
 
     public let id: Int64
     public let kind: String
+    public let phase: String?
     public let state: String
     public let source: String
     public let destination: String
