@@ -94,11 +94,27 @@ static inline CURLMcode transfer_multi_setopt_long(CURLM *multi, CURLMoption opt
   return curl_multi_setopt(multi, option, value);
 }
 
+typedef int (*transfer_socket_callback)(
+    CURL *handle, curl_socket_t socket, int what, void *context, void *assigned);
+typedef int (*transfer_timer_callback)(CURLM *multi, long milliseconds, void *context);
+
+static inline void transfer_multi_setopt_socket_callback(
+    CURLM *multi, transfer_socket_callback callback, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+}
+
+static inline void transfer_multi_setopt_timer_callback(CURLM *multi, transfer_timer_callback callback, void *context) {
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
 // Macros that Swift does not import with the right type.
 static const size_t TRANSFER_WRITEFUNC_PAUSE = CURL_WRITEFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_PAUSE = CURL_READFUNC_PAUSE;
 static const size_t TRANSFER_READFUNC_ABORT = CURL_READFUNC_ABORT;
 static const curl_socket_t TRANSFER_SOCKET_BAD = CURL_SOCKET_BAD;
+static const curl_socket_t TRANSFER_SOCKET_TIMEOUT = CURL_SOCKET_TIMEOUT;
 static const long TRANSFER_GLOBAL_DEFAULT = CURL_GLOBAL_DEFAULT;
 static const long TRANSFER_SSLVERSION_TLSv1_2 = CURL_SSLVERSION_TLSv1_2;
 static const long TRANSFER_SSLVERSION_MAX_TLSv1_2 = CURL_SSLVERSION_MAX_TLSv1_2;

@@ -96,6 +96,39 @@ int linux_timer(void);
 /// Sets the timer to expire once, at an absolute time of its clock in nanoseconds. A past time expires at once.
 void linux_timer_set(int timer, uint64_t nanoseconds);
 
+// MARK: Readiness
+
+/// What to wait for, and what is ready. `LINUX_EDGES`: be told of each change, without reading. `LINUX_FAILING`: an error or the
+/// end of both directions.
+enum { LINUX_READING = 1, LINUX_WRITING = 2, LINUX_EDGES = 4, LINUX_FAILING = 8 };
+
+/// The most descriptors that one wait returns.
+enum { LINUX_READY_COUNT = 128 };
+
+struct linux_ready {
+  int descriptor;
+  int state;
+};
+
+/// epoll_create1(2), close-on-exec. Returns -1 and sets errno on failure.
+int linux_poll_open(void);
+
+/// epoll_ctl(2): begins to wait for a descriptor, or changes what to wait for. Returns -1 and sets errno on failure.
+int linux_poll_watch(int poll, int descriptor, int interest, int is_watched);
+
+/// epoll_ctl(2) EPOLL_CTL_DEL. Returns -1 and sets errno on failure.
+int linux_poll_forget(int poll, int descriptor);
+
+/// epoll_wait(2): the number of ready descriptors; 0 when the time is over, a negative time waits without end. Returns -1 and
+/// sets errno on failure.
+int linux_poll_wait(int poll, struct linux_ready ready[LINUX_READY_COUNT], int milliseconds);
+
+/// eventfd(2), close-on-exec. Returns -1 and sets errno on failure.
+int linux_wakeup_open(void);
+
+/// Makes the descriptor ready. Async-signal-safe; never waits.
+void linux_wakeup_send(int descriptor);
+
 // MARK: Crash marks
 
 /// Size in bytes of a mark, and of the run's identifier in it (hexadecimal digits).

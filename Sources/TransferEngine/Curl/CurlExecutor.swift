@@ -5,9 +5,8 @@ import Synchronization
 
 /// The only thread that uses libcurl: a `SerialExecutor` whose loop runs libcurl's multi handle between Swift jobs.
 ///
-/// `enqueue` may be called from any thread; it appends the job and calls `curl_multi_wakeup`, the only libcurl call
-/// that is allowed from any thread (`curl_multi_wakeup(3)`). Everything else runs on the thread, where SIGPIPE is
-/// blocked.
+/// `enqueue` may be called from any thread; it appends the job and wakes the thread. Everything else runs on the thread,
+/// where SIGPIPE is blocked.
 final class CurlExecutor: SerialExecutor {
   private struct Inbox {
     var jobs: [UnownedJob] = []
@@ -17,16 +16,16 @@ final class CurlExecutor: SerialExecutor {
 
   /// What the thread runs between jobs.
   struct Turn: Sendable {
-    /// Moves every transfer as far as possible without waiting. Returns the milliseconds until it has to be called again,
+    /// Moves the transfers that are ready, without waiting. Returns the milliseconds until it has to be called again,
     /// whatever happens before.
     let perform: @Sendable () -> Int32
     /// Ends every transfer; called once, at the end.
     let finish: @Sendable () -> Void
   }
 
-  // A C pointer is not Sendable. It is written once in `init` and used on the loop's thread only, except for
-  // `curl_multi_wakeup`.
+  // Written once in `init` and used on the loop's thread only, except for `events.poll.wakeUp()`.
   nonisolated(unsafe) let multi: OpaquePointer
+  nonisolated(unsafe) let events: CurlEvents
   private let inbox = Mutex(Inbox())
   private let thread = Mutex<pthread_t?>(nil)
   private let turn = Mutex<Turn?>(nil)
@@ -37,6 +36,7 @@ final class CurlExecutor: SerialExecutor {
       preconditionFailure("curl_multi_init failed: out of memory")
     }
     self.multi = OpaquePointer(multi)
+    events = CurlEvents(multi)
   }
 
   var multiPointer: UnsafeMutableRawPointer { UnsafeMutableRawPointer(multi) }
@@ -59,7 +59,7 @@ final class CurlExecutor: SerialExecutor {
   /// Ends the thread after the jobs that are queued now. Running transfers are dropped.
   func stop() {
     inbox.withLock { $0.isStopping = true }
-    curl_multi_wakeup(multiPointer)
+    events.poll.wakeUp()
   }
 
   func enqueue(_ job: consuming ExecutorJob) {
@@ -68,7 +68,7 @@ final class CurlExecutor: SerialExecutor {
       inbox.jobs.append(job)
       return inbox.isAsleep
     }
-    if mustWake { curl_multi_wakeup(multiPointer) }
+    if mustWake { events.poll.wakeUp() }
   }
 
   func checkIsolated() {
@@ -106,7 +106,7 @@ final class CurlExecutor: SerialExecutor {
         return inbox.isAsleep
       }
       // Without transfers this waits until it is woken: an idle loop uses no CPU.
-      if canSleep { curl_multi_poll(multiPointer, nil, 0, pause, nil) }
+      events.wait(atMost: canSleep ? pause : 0)
     }
     ExitGate.pass {
       turn.finish()

@@ -176,6 +176,12 @@ final class Transfer {
     return .failed(error, head: head, metrics: metrics)
   }
 
+  /// The kernel does not watch the connection's socket.
+  func outcome(refusingSocket error: Int32) -> TransferOutcome {
+    let reason = "the system cannot watch its socket: \(String(cString: strerror(error)))"
+    return .failed(failure ?? .connection(.broken(reason)), head: head, metrics: metrics)
+  }
+
   // MARK: Called by libcurl
 
   /// A result other than the given count ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).

@@ -160,11 +160,13 @@ actor TransferLoop {
     for transfer in byID.values { transfer.join(bandwidth, waiting) }
   }
 
-  /// Moves every transfer as far as possible without waiting, and ends those that libcurl has finished.
+  /// Moves the transfers that are ready, without waiting, and ends those that libcurl has finished.
   private func move() {
-    guard !transfers.isEmpty else { return }
-    var running: Int32 = 0
-    curl_multi_perform(executor.multiPointer, &running)
+    executor.events.act()
+    for refusal in executor.events.takeRefusals() {
+      guard let transfer = transfers[refusal.handle] else { continue }
+      finish(transfer, transfer.outcome(refusingSocket: refusal.error))
+    }
     var left: Int32 = 0
     while let message = curl_multi_info_read(executor.multiPointer, &left) {
       guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle,
