@@ -259,6 +259,24 @@ import Testing
     }
   }
 
+  @Test("progress is sent as often as the watcher wants")
+  func progressInterval() async throws {
+    let daemon = try await Daemon()
+    let server = try LoopbackServer(.file(size: 8 << 20).dripping(bytesPerSecond: 64 << 10))
+    let job = try await daemon.add(server.url("/a"))
+    let first = try ChildProcess(daemon.curlLaunch("/v1/events?since=0&progress=true&jobs=\(job)", []))
+    try await first.waitForOutput("event: progress\n")
+    first.kill(SIGTERM)
+    let path = "/v1/events?progress=true&jobs=\(job)"
+    async let often = daemon.curl(path, "--max-time", "3")
+    async let seldom = daemon.curl(path + "&every=3600", "--max-time", "3")
+    #expect(try await often.body.components(separatedBy: "event: progress\n").count > 2)
+    #expect(try await seldom.body.components(separatedBy: "event: progress\n").count == 2)
+    for query in ["every=5", "progress=true&every=0", "progress=true&every=often"] {
+      #expect(try await daemon.curl("/v1/events?\(query)").status == 400)
+    }
+  }
+
   @Test("the progress stream of a batch has only its own jobs")
   func batchProgress() async throws {
     let daemon = try await Daemon()

@@ -109,7 +109,7 @@ import TransferAPI
     #expect(end == .done)
     #expect(
       daemon.requests == [
-        "GET /v1/stats", "GET /v1/jobs?ids=1&limit=500", "GET /v1/events?since=41&jobs=1&progress=true",
+        "GET /v1/stats", "GET /v1/jobs?ids=1&limit=500", "GET /v1/events?since=41&jobs=1&progress=true&every=5",
         // One request for the size and name of the ended job, one to make sure that all have ended.
         "GET /v1/jobs?ids=1&limit=500", "GET /v1/jobs?ids=1&limit=500",
       ])

@@ -9,6 +9,8 @@ struct EventFeed: Sendable {
   var jobs: [JobID]?
   var batch: String?
   var progress = false
+  /// Seconds between two messages of progress; `nil` for the daemon's four a second.
+  var every: Int?
   /// Sums and failures instead of each event.
   var sums = false
   /// Prints that the connection was lost.
@@ -63,6 +65,7 @@ struct EventFeed: Sendable {
     if let batch { items.append(("batch", batch)) }
     if sums { items.append(("sums", "true")) }
     if progress { items.append(("progress", "true")) }
+    if progress, let every { items.append(("every", String(every))) }
     return ControlClient.path("/v1/events", items)
   }
 

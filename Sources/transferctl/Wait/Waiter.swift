@@ -158,6 +158,9 @@ actor Waiter {
       return try await followSums(from: client)
     }
     var feed = EventFeed(connection: connection, progress: true)
+    // Without bars, progress is one line in ten seconds: messages about each job four times a second would cost more than
+    // many transfers.
+    if !display.isInteractive { feed.every = 5 }
     feed.say = { [display] words in
       display.clear()
       Notice.say(words)

@@ -5,12 +5,13 @@ import Threads
 import TransferAPI
 
 /// The server-sent events of one watcher. Events are read from the hub or from the store, so a slow watcher holds no memory.
-/// Progress is the state at the time of sending, at most four times a second.
+/// Progress is the state at the time of sending, at most four times a second or as often as the watcher requests.
 struct EventStream {
   let daemon: DaemonServices
   var filter: EventFilter
   var cursor: Int64
-  let withProgress: Bool
+  /// The time between two pieces of progress; `nil` without progress.
+  let progressInterval: Duration?
 
   static let progressInterval = Duration.milliseconds(250)
   /// Events that happen within this time are sent together.
@@ -21,12 +22,12 @@ struct EventStream {
   /// Runs until the watcher is gone: then the writer throws.
   mutating func run(for request: Request, to writer: ResponseWriter) async throws {
     let wakes = WatcherWakes(
-      daemon.hub, request, every: withProgress ? Self.progressInterval : Self.keepAliveInterval)
+      daemon.hub, request, every: min(progressInterval ?? .seconds(3600), Self.keepAliveInterval))
     defer { wakes.stop() }
     try await writer.write(ByteBuffer(string: ": transferd\n\n"))
     var sent: [JobID: Progress] = [:]
     var lastWrite = ContinuousClock.now
-    var lastProgress = lastWrite - Self.progressInterval
+    var lastProgress: ContinuousClock.Instant?
     for await _ in wakes.stream {
       let reasons = wakes.take()
       var buffer = ByteBuffer()
@@ -35,7 +36,7 @@ struct EventStream {
         buffer.clear()
       }
       let hasNews = buffer.readableBytes > 0
-      if withProgress, lastProgress.duration(to: .now) >= Self.progressInterval * 0.9 {
+      if let progressInterval, lastProgress.map({ $0.duration(to: .now) >= progressInterval * 0.9 }) ?? true {
         lastProgress = .now
         try await appendProgress(to: &buffer, sent: &sent)
       }

@@ -23,6 +23,9 @@ extension Handlers {
     if wantsSums, withProgress || filter.jobs != nil || filter.finalOnly {
       throw Problem(.invalid, "sums cannot be combined with jobs, final and progress; they cover all jobs or one batch")
     }
+    let every = try request.integer("every", in: 1...3600)
+    guard withProgress || every == nil else { throw Problem(.invalid, "every needs progress=true") }
+    let interval = withProgress ? every.map { Duration.seconds($0) } ?? EventStream.progressInterval : nil
     let start: Int64
     if let since { start = since } else { start = try await daemon.store.lastEvent(in: .everything) }
     return Response(
@@ -32,7 +35,7 @@ extension Handlers {
           var stream = SumStream(daemon: daemon, scope: scope, batch: filter.batch, cursor: start)
           return try await stream.run(for: request.request, to: writer)
         }
-        var stream = EventStream(daemon: daemon, filter: filter, cursor: start, withProgress: withProgress)
+        var stream = EventStream(daemon: daemon, filter: filter, cursor: start, progressInterval: interval)
         try await stream.run(for: request.request, to: writer)
       })
   }
