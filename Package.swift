@@ -191,7 +191,7 @@ let package = Package(
     .testTarget(
       name: "transferdTests",
       dependencies: [
-        "transferd", "HTTPServer", "TransferEngine", "TransferAPI", "Store", "WireValues", "TestSupport",
+        "transferd", "CLinux", "HTTPServer", "TransferEngine", "TransferAPI", "Store", "WireValues", "TestSupport",
         .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
       ],
       swiftSettings: common),

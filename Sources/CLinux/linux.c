@@ -56,6 +56,14 @@ int linux_set_attribute(int descriptor, const char *name, const char *value, uin
   return fsetxattr(descriptor, name, value, (size_t)size, 0);
 }
 
+int64_t linux_list_attributes(int descriptor, char *names, uint64_t size) {
+  return flistxattr(descriptor, names, (size_t)size);
+}
+
+int64_t linux_get_attribute(int descriptor, const char *name, char *value, uint64_t size) {
+  return fgetxattr(descriptor, name, value, (size_t)size);
+}
+
 int linux_is_open_for_writing(int descriptor) {
   // A program that opens the file in this moment breaks the lease, and SIGIO would end the process.
   signal(SIGIO, SIG_IGN);

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Store
@@ -153,6 +154,31 @@ import TransferEngine
     try Data("content".utf8).write(to: URL(filePath: second.sent + "/a.csv"))
     #expect(isDone(FileActionPerformer(action: try second.move).perform()))
     #expect(second.sentNames == ["a.csv"] && second.outNames.isEmpty)
+  }
+
+  @Test("extended attributes of users go along to another file system, as far as it keeps them")
+  func attributes() throws {
+    let fixture = try Fixture(acrossFileSystems: true)
+    let values = [
+      "user.xdg.origin.url": "https://h/a", "user.empty": "", "user.long": String(repeating: "x", count: 2000),
+    ]
+    let file = open(fixture.path, O_RDONLY)
+    defer { close(file) }
+    for (name, value) in values {
+      try #require(linux_set_attribute(file, name, value, UInt64(value.utf8.count)) == 0)
+    }
+    let step = FileActionPerformer(action: try fixture.move).perform()
+    #expect(isDone(step))
+    #expect(fixture.sentText("a.csv") == "content" && fixture.outNames.isEmpty)
+    let copy = open(fixture.sent + "/a.csv", O_RDONLY)
+    defer { close(copy) }
+    // tmpfs keeps them since Linux 6.6.
+    guard linux_set_attribute(copy, "user.probe", "", 0) == 0 else { return }
+    for (name, value) in values {
+      var bytes = [CChar](repeating: 0, count: 4096)
+      let length = linux_get_attribute(copy, name, &bytes, UInt64(bytes.count))
+      #expect(length == Int64(value.utf8.count) && bytes.starts(with: value.utf8.map { CChar($0) }), "\(name)")
+    }
   }
 
   @Test("a hard link in the target directory counts as the moved file")

@@ -30,6 +30,12 @@ int linux_reserve_space(int descriptor, int64_t size);
 /// fsetxattr(2): sets an extended attribute. Returns -1 and sets errno on failure.
 int linux_set_attribute(int descriptor, const char *name, const char *value, uint64_t size);
 
+/// flistxattr(2): the names of a file's extended attributes, each with a 0 at its end. Returns the bytes used, or -1 and sets errno.
+int64_t linux_list_attributes(int descriptor, char *names, uint64_t size);
+
+/// fgetxattr(2): the value of an extended attribute. Returns its length, or -1 and sets errno on failure.
+int64_t linux_get_attribute(int descriptor, const char *name, char *value, uint64_t size);
+
 /// Whether a regular file is open for writing: asks for a read lease (F_SETLEASE of fcntl(2)), which the kernel refuses then,
 /// and gives it back. 1: it is; 0: it is not; -1: unknown, because the file belongs to another user or its file system has no
 /// leases. The descriptor must be opened with O_RDONLY.

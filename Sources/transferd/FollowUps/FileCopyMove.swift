@@ -69,6 +69,7 @@ struct FileCopyMove {
         written += part  // checked: at most count
       }
     }
+    ExtendedAttributes.copy(from: source, to: target)
     // A later run recognises the copy by its modification time. The umask may have reduced the mode.
     let times = [status.st_atim, status.st_mtim]
     guard fchmod(target, status.st_mode & 0o777) == 0, futimens(target, times) == 0, fsync(target) == 0 else {
