@@ -87,6 +87,29 @@ import Testing
     try await expectCompleted(daemon, third, payload, as: "third")
   }
 
+  @Test("a transfer that cannot be resumed is let finish when the quota is used up; other jobs wait")
+  func quotaWithoutRanges() async throws {
+    let payload = Payload(size: 6 << 20, seed: 6)
+    let (reached, proceed, never) = (Gate(), Gate(), Gate())
+    let server = try LoopbackServer(files: [
+      "/whole": .file(payload).ignoringRange().holding(after: 4 << 20, reached: reached, until: proceed),
+      "/other": .file(payload).holding(after: 1 << 20, until: never),
+    ])
+    let daemon = try await Daemon(config: "transferd:\n  quota: 2M/day\n")
+    let whole = try await daemon.add(server.url("/whole"), "-o", "whole")
+    try await reached.wait()
+    // It may begin before the bytes are counted; then it stops.
+    let other = try await daemon.add(server.url("/other"), "-o", "other")
+    try await eventually("the other job to wait") {
+      try await self.waiting(daemon, other)?["reason"] as? String == "limit"
+    }
+    #expect(try await daemon.job(whole).state == "running")
+    proceed.open()
+    try await expectCompleted(daemon, whole, payload, as: "whole")
+    #expect(server.requests.count { $0.path == "/whole" } == 1)
+    #expect(try await waiting(daemon, other)?["reason"] as? String == "limit")
+  }
+
   @Test("URL and checksum are noted in extended attributes, without secrets")
   func attributes() async throws {
     let payload = Payload(size: 1000, seed: 5)

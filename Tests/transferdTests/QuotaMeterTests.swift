@@ -26,6 +26,17 @@ import Testing
     #expect(meter.used == 5 && meter.usedUpUntil(5) == Self.monday.end)
   }
 
+  @Test("bytes without a quota count for none that is set later, on this day or another")
+  func skips() {
+    var meter = QuotaMeter(day: Self.monday, used: 50, total: 0)
+    meter.skip(total: 1000)
+    meter.count(total: 1007, on: Self.monday)
+    #expect(meter.used == 57)
+    meter.skip(total: 5000)
+    meter.count(total: 5003, on: Self.tuesday)
+    #expect(meter.used == 3 && meter.day == Self.tuesday)
+  }
+
   @Test("a day whose end moved, as by a change of the time zone, keeps its bytes")
   func movedEnd() {
     var meter = QuotaMeter(day: Self.monday, used: 50, total: 0)

@@ -37,6 +37,9 @@ extension JobQueue {
     return shares
   }
 
+  /// The running transfers that can be stopped and continued later without loss, as far as is known.
+  var resumableTransfers: [JobID] { attempts.filter { isStoppable($0.value) }.map(\.key) }
+
   /// An attempt that runs with no other attempt beside it.
   struct IsolatedAttempt: Equatable, Sendable {
     let job: JobID

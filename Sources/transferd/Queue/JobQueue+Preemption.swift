@@ -32,7 +32,7 @@ extension JobQueue {
     return stopped
   }
 
-  private func isStoppable(_ attempt: Attempt) -> Bool {
+  func isStoppable(_ attempt: Attempt) -> Bool {
     attempt.phase == .transferring && attempt.stop == nil && attempt.isResumable
   }
 

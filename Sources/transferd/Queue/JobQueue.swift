@@ -199,6 +199,10 @@ struct JobQueue: Sendable {
     guard !started.isEmpty else { return }
     actions.append(.start(started))
     if isStopping { stop(started, .shutdown, &actions) }
+    // The quota was used up while the store claimed them.
+    if let quotaEnds, quotaEnds > now {
+      stop(turn.claimed.filter { $0.isRevocable && started.contains($0.job) }.map(\.job), .quota, &actions)
+    }
   }
 
   private mutating func didTransfer(_ transfer: FinishedTransfer, now: Date) {

@@ -69,6 +69,8 @@ enum JobQueueEvent: Sendable {
     var isLarge = false
     /// Whether its transfer is known to continue where it is stopped.
     var isResumable = false
+    /// Whether its transfer may be stopped as soon as it has begun: nothing is lost, and the server has got nothing.
+    var isRevocable = false
     /// How long the job may block all others; `nil` for a job that runs beside others.
     var isolationLimit: Duration?
   }

@@ -35,6 +35,9 @@ struct QuotaMeter: Equatable, Sendable {
     seen = total
   }
 
+  /// Bytes without a quota are not counted, so that they do not count for one that is set later.
+  mutating func skip(total: Int64) { seen = total }
+
   /// Whether the count has to be stored now. A call counts as the attempt to store it.
   mutating func mustStore(atOnce: Bool) -> Bool {
     let fresh = (CheckedNumber(used) - stored).value ?? 0

@@ -12,20 +12,19 @@ extension Scheduler {
     countQuota()
   }
 
-  /// Counts the bytes since the last call, and holds up the jobs if the quota is used up. Costs nothing without a quota.
+  /// Counts the bytes since the last call, and holds up the jobs while the quota is used up. Costs nothing without a quota.
   /// - Parameter isFinal: stores the count in any case.
   func countQuota(isFinal: Bool = false) {
-    guard limits.quota != nil || queue.quotaEnds != nil else { return }
+    guard limits.quota != nil || queue.quotaEnds != nil else { return quota.skip(total: tracker.transferred) }
     quota.count(total: tracker.transferred, on: LocalDay(containing: Date()))
     let until = quota.usedUpUntil(limits.quota)
     let isNew = until != nil && queue.quotaEnds == nil
     if until != queue.quotaEnds { send(.quotaUsedUp(until: until)) }
-    if isNew {
-      logger.notice("the quota of the day is used up", metadata: ["bytes": "\(quota.used)"])
-      // Many servers cannot resume an upload, so those that run are let finish.
-      let running = active.filter { $1.record.spec.transferKind == .download }.keys
-      stop(running.filter { queue.attempts[$0]?.phase == .transferring }, .quota)
-    }
+    if isNew { logger.notice("the quota of the day is used up", metadata: ["bytes": "\(quota.used)"]) }
+    // Each time: a transfer may turn out to be resumable later. The others are let finish. If they began again each day, one
+    // that is larger than the quota would never end.
+    let resumable = until == nil ? [] : queue.resumableTransfers
+    if !resumable.isEmpty { stop(resumable, .quota) }
     guard quota.mustStore(atOnce: isNew || isFinal) else { return }
     let (day, used) = (quota.day.name, quota.used)
     Task { await storeQuota(day, used) }

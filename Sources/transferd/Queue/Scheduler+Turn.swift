@@ -40,6 +40,7 @@ extension Scheduler {
       fence: record.fence,
       priority: record.spec.priority,
       isLarge: (record.job.bytesTotal ?? 0) > FinishedTransfer.smallFile, isResumable: record.isResumable,
+      isRevocable: record.job.kind != .upload,
       isolationLimit: record.runsAlone ? Admission.isolationLimit(crashMarks: record.crashMarks) : nil)
   }
 
