@@ -27,11 +27,14 @@ final class PartialFile: Sendable {
 
   deinit { Glibc.close(descriptor) }
 
+  /// The permissions of a file that has not got its final name.
+  private static let partialMode: mode_t = 0o600
+
   /// Creates a new, empty file, mode 0600. An old file with this name is removed after the new one exists, so that
   /// their identities differ.
   static func create(in directory: Directory, name: String) throws(TransferError) -> PartialFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = linux_openat(directory.descriptor, name, flags, 0o600)
+    let descriptor = linux_openat(directory.descriptor, name, flags, partialMode)
     if descriptor >= 0 {
       return PartialFile(directory: directory, name: name, identity: identity(of: descriptor), descriptor: descriptor)
     }
@@ -45,7 +48,7 @@ final class PartialFile: Sendable {
   {
     let temporary = name + ".new"
     unlinkat(directory.descriptor, temporary, 0)
-    let descriptor = linux_openat(directory.descriptor, temporary, flags, 0o600)
+    let descriptor = linux_openat(directory.descriptor, temporary, flags, partialMode)
     guard descriptor >= 0 else { throw directory.failure("create a file in", errno) }
     guard renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
       let code = errno
@@ -209,17 +212,19 @@ final class PartialFile: Sendable {
   }
 
   /// Gives the file its final name. An existing file stays complete until then; without `replacing` it stays and this
-  /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`.
+  /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`. Without its final name the file keeps
+  /// mode 0600.
   /// - Parameters:
   ///   - target: another directory on the same file system; `nil` for the part file's own.
   ///   - permissions: of the file; `nil`: those of the replaced file, else the user's default.
   ///   - modified: the file's modification time; `nil`: that of its last byte.
+  /// - Throws: `.io` with `EXDEV` if the target is on another file system.
   func rename(
     to finalName: String, in target: Directory? = nil, replacing: Bool, permissions: mode_t? = nil,
     modified: timespec? = nil
   ) throws(TransferError) {
     let target = target ?? directory
-    // The mode is 0600 while partial; then the user's default, or the mode of the replaced file.
+    // The final mode is the user's default, or the mode of the replaced file.
     var mode = FileMode.ordinary
     var status = stat()
     if replacing, fstatat(target.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -228,6 +233,10 @@ final class PartialFile: Sendable {
       }
       if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
     }
+    // While the file is copied to its destination, others must not read it here.
+    guard directory.canRename(to: target) else {
+      throw .file(.system("cannot rename \(path) to \(finalName)", errno: EXDEV))
+    }
     fchmod(descriptor, permissions ?? mode)
     if let modified { setModified(modified) }
     let code =
@@ -235,10 +244,12 @@ final class PartialFile: Sendable {
       ? renameat(directory.descriptor, name, target.descriptor, finalName)
       : renameWithoutReplacing(to: finalName, in: target)
     guard code == 0 else {
-      if errno == EEXIST || errno == EISDIR || errno == ENOTEMPTY {
+      let reason = errno
+      fchmod(descriptor, Self.partialMode)
+      if reason == EEXIST || reason == EISDIR || reason == ENOTEMPTY {
         throw .file(.destinationExists(target.path + "/" + finalName))
       }
-      throw .file(.system("cannot rename \(path) to \(finalName)", errno: errno))
+      throw .file(.system("cannot rename \(path) to \(finalName)", errno: reason))
     }
   }
 
