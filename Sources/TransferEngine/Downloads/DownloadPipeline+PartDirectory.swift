@@ -2,12 +2,17 @@ import FoundationEssentials
 
 /// A part file that is not beside its destination.
 extension DownloadPipeline {
-  /// Opens the directory that the part file has of its own, if it has one.
+  /// Opens the directory that the part file has of its own, if it has one. A copy beside the destination is one that an earlier
+  /// attempt has not finished: it is removed before free space is compared.
   func openPartDirectory(
     _ context: inout AttemptContext, _ directory: Directory?
   ) async throws(TransferError) {
     let plan = plan
-    let part = try await BlockingIO.run { () throws(TransferError) in try plan.openPartDirectory() }
+    let part = try await BlockingIO.run { () throws(TransferError) in
+      let part = try plan.openPartDirectory()
+      if let part, let directory, part != directory { directory.removeAll(ofPart: plan.partialName) }
+      return part
+    }
     context.directories = directory.flatMap { directory in part.map { (directory, $0) } }
   }
 

@@ -7,8 +7,7 @@ public enum PartialFiles {
   /// - Parameter rules: nothing is removed from a directory that they refuse.
   public static func remove(_ name: String, in directory: String, rules: PathRules = .none) {
     guard let directory = try? Directory.open(directory, rules: rules) else { return }
-    directory.removePart(name)
-    directory.remove(name + ".new")
+    directory.removeAll(ofPart: name)
   }
 
   /// Identifies the file at a path; `nil` for none, and for anything but a regular file. Does not follow a symbolic
@@ -90,5 +89,11 @@ extension Directory {
   func removePart(_ name: String) {
     remove(name)
     remove(PieceMap.name(of: name))
+  }
+
+  /// Removes a part file, the map of its pieces, and what an interrupted creation may have left.
+  func removeAll(ofPart name: String) {
+    removePart(name)
+    remove(name + ".new")
   }
 }

@@ -12,11 +12,12 @@ final class CopyStop: Sendable {
 }
 
 extension PartialFile {
-  /// Copies the file into another directory under its own, hidden name, and syncs the copy to disk. A file with that name,
-  /// which an interrupted copy has left, is replaced. The copy has the file's modification time. Blocks.
+  /// Copies the file into another directory under its own, hidden name, and syncs the copy to disk. What an interrupted copy
+  /// has left there is removed first, so that its space is free. The copy has the file's modification time. Blocks.
   /// - Throws: `.diskFull`, `.io`, `.permission`; `.cancelled` if it was stopped. Then there is no copy.
   func copy(to target: Directory, _ stop: CopyStop) throws(TransferError) -> PartialFile {
     let size = size
+    target.removeAll(ofPart: name)
     if let free = target.freeBytes, free < size {
       throw .file(.diskFull("\(target.path) has \(free) bytes free, \(size) are needed"))
     }

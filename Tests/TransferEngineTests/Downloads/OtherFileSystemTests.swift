@@ -27,9 +27,7 @@ import WireValues
     func part(_ size: Int) throws -> PartialFile {
       let part = try PartialFile.create(in: parts, name: Self.name)
       let bytes = [UInt8](repeating: 7, count: size)
-      _ = try bytes.withUnsafeBytes { bytes in
-        Result { () throws(TransferError) in try part.write(bytes, at: 0) }
-      }.get()
+      try bytes.withUnsafeBytes { try part.write($0, at: 0) }
       return part
     }
 
@@ -66,6 +64,18 @@ import WireValues
     #expect(scene.parts.canRename(to: scene.parts))
     #expect(scene.parts.canRename(to: beside))
     #expect(!scene.parts.canRename(to: scene.target))
+    try await scene.disk.unmount()
+  }
+
+  @Test("what an interrupted copy has left does not count as used space", arguments: ["", ".new", ".map"])
+  func leftovers(suffix: String) async throws {
+    // One copy fits, two do not.
+    let scene = try await Scene(kibibytes: 1024)
+    let part = try scene.part(700 << 10)
+    try scene.temporary.file("disk/" + Scene.name + suffix, Data(count: 600 << 10))
+    let copy = try part.copy(to: scene.target, CopyStop())
+    #expect(copy.size == 700 << 10)
+    #expect(try scene.names == [Scene.name])
     try await scene.disk.unmount()
   }
 }
