@@ -128,6 +128,7 @@ final class Checkpointer: Sendable {
     // What is noted now is synced below.
     let segments = board?.record
     let plan = plan
+    let home = receiver.directory.flatMap { $0 == part.directory ? nil : $0 }
     // The first record only names the file, so nothing has to be synced for it.
     if receiver.shared.withLock({ $0.isRecorded }) {
       try await BlockingIO.run { () throws(TransferError) in
@@ -139,7 +140,7 @@ final class Checkpointer: Sendable {
           throw error
         }
         // The length may not be known before.
-        try plan.checkFree(in: [part.directory])
+        try plan.checkFree(in: [part.directory, home].compactMap { $0 })
       }
       data.checkpointBytes = segments?.synced.count ?? written
       data.segments = segments

@@ -28,9 +28,11 @@ extension DownloadPipeline {
   func copy(
     _ part: PartialFile, to directory: Directory, _ data: inout ResumeData
   ) async throws(TransferError) -> PartialFile {
-    let stop = CopyStop()
+    let (stop, least) = (CopyStop(), plan.destination.minimumFree)
     let result = await withTaskCancellationHandler {
-      await BlockingIO.value { Result { () throws(TransferError) in try part.copy(to: directory, stop) } }
+      await BlockingIO.value {
+        Result { () throws(TransferError) in try part.copy(to: directory, leaving: least, stop) }
+      }
     } onCancel: {
       stop.stop()
     }

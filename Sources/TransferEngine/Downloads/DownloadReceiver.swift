@@ -181,7 +181,8 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     if let total { try plan.destination.attributes.check(size: total) }
     // What was reserved for segments is not free, and not needed again.
     let have = max(pieces?.count ?? question.bytesOnDisk, part.allocatedBytes)
-    try checkSpace(for: total, onDisk: min(have, total ?? have), in: part.directory)
+    let home = target?.directory ?? directory
+    try checkSpace(for: total, onDisk: min(have, total ?? have), in: part.directory, copiedTo: home)
     var data = stored
     data.refusals = 0
     // The file was truncated to its valid bytes: from now on this boot's page cache has them all.
@@ -230,7 +231,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     // The bytes of another version, and what was reserved for it, are given up. An empty file makes its record worthless.
     if pieces != nil { try self.part?.truncate(to: 0) }
     let place = partDirectory ?? target.directory
-    try checkSpace(for: total, onDisk: 0, in: place)
+    try checkSpace(for: total, onDisk: 0, in: place, copiedTo: target.directory)
     let part = try PartialFile.create(in: place, name: plan.partialName)
     self.part = part
     self.total = total
@@ -284,17 +285,6 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       refusal = error
       return false
     }
-  }
-
-  private func checkSpace(for total: Int64?, onDisk: Int64, in directory: Directory) throws(TransferError) {
-    guard let total else { return }
-    let missing = try (CheckedNumber(total) - onDisk).orThrow(TransferError.response(.malformed("the length \(total)")))
-    let least = plan.destination.minimumFree
-    guard missing > Self.unrecordedLimit || least > 0, let free = directory.freeBytes,
-      free < missing.saturatingSum(least)
-    else { return }
-    let rest = least > 0 ? ", and \(least) have to stay free" : ""
-    throw .file(.diskFull("\(directory.path) has \(free) bytes free, \(missing) are needed\(rest)"))
   }
 
   // MARK: Facts, where the protocol has no head

@@ -14,13 +14,12 @@ final class CopyStop: Sendable {
 extension PartialFile {
   /// Copies the file into another directory under its own, hidden name, and syncs the copy to disk. What an interrupted copy
   /// has left there is removed first, so that its space is free. The copy has the file's modification time. Blocks.
+  /// - Parameter least: bytes that have to stay free there.
   /// - Throws: `.diskFull`, `.io`, `.permission`; `.cancelled` if it was stopped. Then there is no copy.
-  func copy(to target: Directory, _ stop: CopyStop) throws(TransferError) -> PartialFile {
+  func copy(to target: Directory, leaving least: Int64, _ stop: CopyStop) throws(TransferError) -> PartialFile {
     let size = size
     target.removeAll(ofPart: name)
-    if let free = target.freeBytes, free < size {
-      throw .file(.diskFull("\(target.path) has \(free) bytes free, \(size) are needed"))
-    }
+    try target.checkSpace(for: size, leaving: least)
     let copy = try PartialFile.create(in: target, name: name)
     do throws(TransferError) {
       try copyBytes(size, to: copy, stop)
