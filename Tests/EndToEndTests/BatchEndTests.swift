@@ -111,6 +111,29 @@ import Testing
     #expect(gone.requests.count { $0.headers["webhook-id"] == second } == 1)
   }
 
+  /// The first receiver once stopped all webhooks and commands, and the second one got each event for a day.
+  @Test("receivers whose responses never end, break or never begin get no event twice and hold up nobody")
+  func strangeResponses() async throws {
+    let files = try LoopbackServer { _ in .response(200, body: Data("1".utf8)) }
+    let chunked: HeaderList = ["Transfer-Encoding": "chunked"]
+    let endless = try LoopbackServer { _ in [.status(200, headers: chunked), .chunk(Data("x".utf8)), .stall] }
+    let cut = try LoopbackServer { _ in
+      [.status(200, headers: ["Content-Length": "100"]), .body(Data("x".utf8)), .close]
+    }
+    let silent = try LoopbackServer { _ in [.stall] }
+    let hooks = try Self.receiver { _ in 204 }
+    let daemon = try await Daemon(
+      config: "transferd:\n  webhooks:\n"
+        + [silent, endless, cut, hooks].map { "    - {url: \"\($0.url("/"))\", events: [job-completed]}\n" }.joined())
+    for name in ["/a", "/b"] {
+      #expect(try await daemon.ctl("add", files.url(name), "-d", daemon.downloads, "--wait").status == 0)
+    }
+    for server in [endless, cut, hooks] {
+      try await eventually("both events") { Self.identifiers(server).count == 2 }
+      #expect(server.requests.count == 2)
+    }
+  }
+
   @Test("a kill before the batch was quiet for long enough costs nothing")
   func killed() async throws {
     let files = try LoopbackServer { _ in .response(200, body: Data("1".utf8)) }

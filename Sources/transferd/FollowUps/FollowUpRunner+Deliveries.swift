@@ -9,7 +9,7 @@ import WireValues
 extension FollowUpRunner {
   /// Maximum number of concurrent deliveries.
   private static let maximumConcurrentDeliveries = 4
-  /// The limit for a response and for connecting.
+  /// The limit for an exchange until the head of its response, which decides.
   private static let webhookTimeout = Duration.seconds(20)
 
   /// Why a delivery failed.
@@ -103,7 +103,7 @@ extension FollowUpRunner {
     request.redirects = .sameOrigin
     (request.connectTimeout, request.stallTimeout) = (Self.webhookTimeout, Self.webhookTimeout)
     request.connection.proxy = runner.network.proxy(for: request.url.origin).configuration
-    let (head, error) = await runner.session.send(request)
+    let (head, error) = await runner.session.send(request, within: Self.webhookTimeout)
     if let error { throw Refusal(reason: "\(error)") }
     guard let status = head?.status, (200..<300).contains(status) else {
       let status = head?.status ?? 0
