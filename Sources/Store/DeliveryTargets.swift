@@ -4,7 +4,12 @@ public struct DeliveryTargets: Equatable, Sendable {
   public var jobFailed: [String] = []
   public var batchEnd: [String] = []
 
+  /// Most events that wait for one target, rounded up by one percent. The oldest ones are dropped.
+  public var maximumWaiting = 100_000
+
   public init() {}
+
+  var all: Set<String> { Set(jobCompleted + jobFailed + batchEnd) }
 
   public static let none = DeliveryTargets()
 }

@@ -15,7 +15,7 @@ public struct PendingDelivery: Equatable, Sendable {
   /// JSON.
   public var payload: String
   public var createdAt: Date
-  /// Failed attempts.
+  /// Failed attempts since the target has taken an event. Not 0: the target is in back-off.
   public var attempts: Int
 }
 

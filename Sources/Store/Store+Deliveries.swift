@@ -4,9 +4,14 @@ import TransferAPI
 
 extension Store {
   /// Names the targets that get events from now on. Without targets nothing is stored for them.
-  /// - Parameter onBatchEnd: called on the writing thread after each commit with which a batch may have ended.
-  public func setDeliveryTargets(_ targets: DeliveryTargets, onBatchEnd: @escaping @Sendable () -> Void) {
-    queue.setDeliveryTargets(targets, onBatchEnd: onBatchEnd)
+  /// - Parameters:
+  ///   - onBatchEnd: called on the writing thread after each commit with which a batch may have ended.
+  ///   - onDrop: called there with a target and the number of its events that were dropped, because too many wait.
+  public func setDeliveryTargets(
+    _ targets: DeliveryTargets, onBatchEnd: @escaping @Sendable () -> Void,
+    onDrop: @escaping @Sendable (String, Int) -> Void = { _, _ in }
+  ) {
+    queue.setDeliveryTargets(targets, onBatchEnd: onBatchEnd, onDrop: onDrop)
   }
 
   /// Batches whose end is not reported yet, oldest first.
@@ -51,14 +56,18 @@ extension Store {
     }
   }
 
-  /// Deliveries that are due, oldest first.
-  public func dueDeliveries(now: Date, limit: Int) async throws(StoreError) -> [PendingDelivery] {
+  /// Deliveries to a target that are due, oldest first.
+  public func dueDeliveries(
+    to target: String, now: Date, limit: Int
+  ) async throws(StoreError) -> [PendingDelivery] {
     try await read { db in
       let sql = """
         SELECT id, message, target, event, subject, payload, created_at, attempts
-        FROM delivery INDEXED BY delivery_due WHERE next_at <= :now ORDER BY next_at, id LIMIT :limit
+        FROM delivery INDEXED BY delivery_target
+        WHERE target = :target AND next_at <= :now ORDER BY next_at, id LIMIT :limit
         """
       return try db.rows(sql) { bind in
+        bind("target", target)
         bind("now", now)
         bind("limit", limit)
       } read: {
@@ -67,43 +76,74 @@ extension Store {
     }
   }
 
-  /// When the next delivery is due; `nil`: there is none.
-  public func nextDelivery() async throws(StoreError) -> Date? {
+  /// When the next delivery to each target is due. A few steps in the index for each target, however many events wait.
+  public func deliveryTimes() async throws(StoreError) -> [String: Date] {
     try await read { db in
-      try db.row("SELECT min(next_at) AS next_at FROM delivery") { try $0.optionalDate("next_at") } ?? nil
+      let sql = """
+        WITH RECURSIVE known (target) AS (
+          SELECT min(target) FROM delivery
+          UNION ALL
+          SELECT (SELECT min(target) FROM delivery WHERE target > known.target) FROM known
+          WHERE known.target IS NOT NULL
+        )
+        SELECT target, (SELECT min(next_at) FROM delivery WHERE delivery.target = known.target) AS next_at
+        FROM known WHERE target IS NOT NULL
+        """
+      let times = try db.rows(sql) { row in (try row.text("target"), try row.date("next_at")) }
+      return Dictionary(times) { first, _ in first }
     }
   }
 
-  /// Forgets a delivery: the target has it, or it was given up.
+  /// Forgets a delivery: the target has it, or does not want it. Either way it has answered, and is not in back-off any more.
   public func settle(_ delivery: PendingDelivery) async throws(StoreError) {
-    try await queue.run { transaction in
+    try await queue.run(weight: 2) { transaction in
       try transaction.run("DELETE FROM delivery WHERE id = :id") { $0("id", delivery.id) }
+      guard delivery.attempts > 0 else { return }
+      try transaction.run("UPDATE delivery SET attempts = 0 WHERE target = :target AND attempts > 0") { bind in
+        bind("target", delivery.target)
+      }
     }
   }
 
-  /// Counts a failed attempt. Nothing else is sent to the target before this time.
-  public func postpone(_ delivery: PendingDelivery, until: Date) async throws(StoreError) {
+  /// Counts a failed attempt. Nothing else is sent to the target before `until`, events that are still to come included.
+  /// - Parameter oldest: events of the target up to this time are given up.
+  /// - Returns: how many were given up.
+  public func postpone(
+    _ delivery: PendingDelivery, until: Date, givingUpThrough oldest: Date
+  ) async throws(StoreError) -> Int {
     try await queue.run(weight: 4) { transaction in
-      try transaction.run("UPDATE delivery SET attempts = attempts + 1 WHERE id = :id") { $0("id", delivery.id) }
+      try transaction.run("DELETE FROM delivery WHERE target = :target AND created_at <= :oldest") { bind in
+        bind("target", delivery.target)
+        bind("oldest", oldest)
+      }
+      let dropped = transaction.db.changesCount
       try transaction.run(
-        "UPDATE delivery SET next_at = :until WHERE target = :target AND next_at < :until"
+        """
+        UPDATE delivery SET attempts = max(attempts, :attempts + 1), next_at = max(next_at, :until)
+        WHERE target = :target
+        """
       ) { bind in
+        bind("attempts", delivery.attempts)
         bind("until", until)
         bind("target", delivery.target)
       }
+      return dropped
     }
   }
 }
 
 extension Transaction {
-  /// Stores an event for a target.
-  func deliver(
+  /// Stores an event for a target. While the target is in back-off, the event waits with the others.
+  mutating func deliver(
     _ event: DeliveryEvent, about subject: String, _ payload: String, to target: String, at now: Date
   ) throws {
     try run(
       """
-      INSERT INTO delivery (message, target, event, subject, payload, created_at, next_at)
-      VALUES (:message, :target, :event, :subject, :payload, :now, :now)
+      INSERT INTO delivery (message, target, event, subject, payload, created_at, attempts, next_at)
+      VALUES (:message, :target, :event, :subject, :payload, :now,
+        coalesce((SELECT attempts FROM delivery INDEXED BY delivery_target
+          WHERE target = :target ORDER BY next_at, id LIMIT 1), 0),
+        max(:now, coalesce((SELECT min(next_at) FROM delivery WHERE target = :target), 0)))
       """
     ) { bind in
       bind("message", "msg_" + randomToken() + randomToken() + randomToken())
@@ -113,6 +153,25 @@ extension Transaction {
       bind("payload", payload)
       bind("now", now)
     }
+    // Counting costs a walk through the index, so it is done for some events only.
+    let interval = Int64(max(1, min(1000, targets.maximumWaiting / 100)))
+    guard db.lastInsertedRowID.isMultiple(of: interval) else { return }
+    for target in targets.all { try dropOldest(of: target) }
+  }
+
+  private mutating func dropOldest(of target: String) throws {
+    try run(
+      """
+      DELETE FROM delivery WHERE id IN (
+        SELECT id FROM delivery INDEXED BY delivery_target WHERE target = :target
+        ORDER BY next_at DESC, id DESC LIMIT -1 OFFSET :maximum)
+      """
+    ) { bind in
+      bind("target", target)
+      bind("maximum", targets.maximumWaiting)
+    }
+    let dropped = db.changesCount
+    if dropped > 0 { droppedDeliveries[target, default: 0] += dropped }  // checked: counts rows
   }
 
   /// Notes which batches have ended or go on with this transaction. Called when the sums are written.

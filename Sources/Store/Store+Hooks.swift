@@ -36,7 +36,7 @@ extension Store {
 
 extension Transaction {
   /// Stores a hook. Called after the row says that the job has ended: the payload is the row's content.
-  func noteHook(of id: JobID, _ wantsHook: Bool, to state: JobState, at now: Date) throws {
+  mutating func noteHook(of id: JobID, _ wantsHook: Bool, to state: JobState, at now: Date) throws {
     let kind: PendingHook.Kind
     let event: DeliveryEvent
     let receivers: [String]

@@ -16,6 +16,8 @@ struct Transaction {
   let targets: DeliveryTargets
   /// A batch may have ended.
   var hasBatchEnd = false
+  /// How many events of a target were dropped, because too many wait.
+  var droppedDeliveries: [String: Int] = [:]
 
   init(_ db: Database, path: String, targets: DeliveryTargets = .none) {
     self.db = db

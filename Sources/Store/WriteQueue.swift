@@ -24,6 +24,7 @@ final class WriteQueue: Sendable {
     var isClosed = false
     var targets = DeliveryTargets.none
     var onBatchEnd: @Sendable () -> Void = {}
+    var onDrop: @Sendable (String, Int) -> Void = { _, _ in }
     /// When erased secrets were last taken out of the WAL.
     var lastScrub: ContinuousClock.Instant?
     /// When they are to be taken out the next time; `nil`: nothing was erased since.
@@ -93,8 +94,11 @@ final class WriteQueue: Sendable {
     }
   }
 
-  func setDeliveryTargets(_ targets: DeliveryTargets, onBatchEnd: @escaping @Sendable () -> Void) {
-    state.withLock { ($0.targets, $0.onBatchEnd) = (targets, onBatchEnd) }
+  func setDeliveryTargets(
+    _ targets: DeliveryTargets, onBatchEnd: @escaping @Sendable () -> Void,
+    onDrop: @escaping @Sendable (String, Int) -> Void
+  ) {
+    state.withLock { ($0.targets, $0.onBatchEnd, $0.onDrop) = (targets, onBatchEnd, onDrop) }
   }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -156,7 +160,7 @@ final class WriteQueue: Sendable {
   }
 
   private func commit(_ group: [Operation], _ db: Database) {
-    let (targets, onBatchEnd) = state.withLock { ($0.targets, $0.onBatchEnd) }
+    let (targets, onBatchEnd, onDrop) = state.withLock { ($0.targets, $0.onBatchEnd, $0.onDrop) }
     var transaction = Transaction(db, path: path, targets: targets)
     var performed: [Performed] = []
     performed.reserveCapacity(group.count)
@@ -178,6 +182,7 @@ final class WriteQueue: Sendable {
     }
     if !transaction.events.isEmpty { onEvents(transaction.events) }
     if transaction.hasBatchEnd { onBatchEnd() }
+    for (target, count) in transaction.droppedDeliveries { onDrop(target, count) }
     for performed in performed { performed.answer(nil) }
     if transaction.isErasing { planScrub() }
   }

@@ -33,6 +33,21 @@ import TransferAPI
     return try await fixture.store.submit(specs, at: Fixture.epoch).map { try $0.get().id }
   }
 
+  /// What is due for all targets, in the order of the events.
+  private func due(_ fixture: Fixture, at seconds: Double) async throws -> [PendingDelivery] {
+    var due: [PendingDelivery] = []
+    for target in try await fixture.store.deliveryTimes().keys {
+      due += try await fixture.store.dueDeliveries(to: target, now: Fixture.at(seconds), limit: 100)
+    }
+    return due.sorted { $0.id < $1.id }
+  }
+
+  /// A job that fails at this time, and so an event for "failed" and one for "all".
+  private func fail(_ fixture: Fixture, _ number: Int, at seconds: Double) async throws {
+    let id = try await fixture.add(Fixture.spec(number))
+    try await fixture.settle(fixture.claim(id), .fail, at: seconds) { $0.failure = Fixture.failure }
+  }
+
   @Test("a batch ends with its last unfinished job, whatever that one's end is, and only once")
   func ends() async throws {
     let (fixture, signals) = try fixture()
@@ -50,7 +65,7 @@ import TransferAPI
     #expect(end.batch.name == "b" && signals.count == 1)
     #expect(try await fixture.store.report(end, payload: "{}", at: Fixture.at(5)))
     #expect(try await fixture.store.report(end, payload: "{}", at: Fixture.at(5)) == false)
-    let due = try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10)
+    let due = try await due(fixture, at: 5)
     let mine = due.filter { $0.event == .batchEnd }
     #expect(mine.map(\.target) == ["end", "all"] && mine.allSatisfy { $0.payload == "{}" && $0.subject == "b" })
     #expect(Set(due.map(\.message)).count == due.count)
@@ -79,7 +94,7 @@ import TransferAPI
     let id = try await add(fixture, 1...1)[0]
     try await fixture.settle(fixture.claim(id), .complete)
     #expect(try await fixture.store.endedBatches(limit: 10).isEmpty && signals.count == 0)
-    #expect(try await fixture.store.nextDelivery() == nil)
+    #expect(try await fixture.store.deliveryTimes().isEmpty)
   }
 
   @Test("ends of jobs become deliveries in the transaction that ends them, with the job as JSON")
@@ -88,7 +103,7 @@ import TransferAPI
     let ids = [try await fixture.add(Fixture.spec(1)), try await fixture.add(Fixture.spec(2))]
     try await fixture.settle(fixture.claim(ids[0]), .complete)
     try await fixture.settle(fixture.claim(ids[1]), .fail) { $0.failure = Fixture.failure }
-    let due = try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10)
+    let due = try await due(fixture, at: 5)
     #expect(
       due.map(\.target) == ["done", "failed", "all"] && due.map(\.event) == [.jobCompleted, .jobFailed, .jobFailed])
     let json = try #require(try JSONSerialization.jsonObject(with: Data(due[1].payload.utf8)) as? [String: Any])
@@ -98,23 +113,67 @@ import TransferAPI
     #expect(try await fixture.store.pendingHooks(after: 0, limit: 10).isEmpty)
   }
 
-  @Test("a failed attempt holds up everything for the same target, and its id stays")
+  @Test("a failed attempt holds up everything for the same target, new events too, until one has arrived")
   func postpones() async throws {
     let (fixture, _) = try fixture()
-    for number in 1...2 {
-      let id = try await fixture.add(Fixture.spec(number))
-      try await fixture.settle(fixture.claim(id), .fail) { $0.failure = Fixture.failure }
-    }
-    let first = try #require(try await fixture.store.dueDeliveries(now: Fixture.at(5), limit: 10).first)
-    #expect(first.target == "failed")
-    try await fixture.store.postpone(first, until: Fixture.at(100))
-    #expect(try await fixture.store.dueDeliveries(now: Fixture.at(99), limit: 10).map(\.target) == ["all", "all"])
-    for other in try await fixture.store.dueDeliveries(now: Fixture.at(99), limit: 10) {
-      try await fixture.store.settle(other)
-    }
-    #expect(try await fixture.store.nextDelivery() == Fixture.at(100))
-    let again = try #require(try await fixture.store.dueDeliveries(now: Fixture.at(100), limit: 10).first)
-    #expect(again.message == first.message && again.attempts == 1)
+    let store = fixture.store
+    for number in 1...2 { try await fail(fixture, number, at: 2) }
+    let first = try #require(try await store.dueDeliveries(to: "failed", now: Fixture.at(5), limit: 10).first)
+    #expect(try await store.postpone(first, until: Fixture.at(100), givingUpThrough: Fixture.at(1)) == 0)
+    try await fail(fixture, 3, at: 50)
+    #expect(try await due(fixture, at: 99).map(\.target) == ["all", "all", "all"])
+    for other in try await due(fixture, at: 99) { try await store.settle(other) }
+    #expect(try await store.deliveryTimes() == ["failed": Fixture.at(100)])
+    // The second failure counts on, whichever event it was.
+    let again = try await due(fixture, at: 100)
+    #expect(again.map(\.attempts) == [1, 1, 1] && again[0].message == first.message)
+    #expect(try await store.postpone(again[1], until: Fixture.at(200), givingUpThrough: Fixture.at(1)) == 0)
+    #expect(try await due(fixture, at: 199).isEmpty)
+    let last = try await due(fixture, at: 200)
+    #expect(last.map(\.attempts) == [2, 2, 2])
+    // It is there again: nothing waits.
+    try await store.settle(last[0])
+    try await fail(fixture, 4, at: 201)
+    #expect(try await store.deliveryTimes() == ["failed": Fixture.at(200), "all": Fixture.at(201)])
+    #expect(try await due(fixture, at: 201).map(\.attempts) == [0, 0, 0, 0])
+  }
+
+  /// Events that were given up one by one, each after a try of its own, kept a receiver busy that answers nothing.
+  @Test("old events of a target are given up together, and the others wait")
+  func givesUp() async throws {
+    let (fixture, _) = try fixture()
+    let store = fixture.store
+    for number in 1...3 { try await fail(fixture, number, at: Double(number * 10)) }
+    let first = try #require(try await store.dueDeliveries(to: "failed", now: Fixture.at(90), limit: 10).first)
+    #expect(try await store.postpone(first, until: Fixture.at(100), givingUpThrough: Fixture.at(20)) == 2)
+    #expect(try await store.dueDeliveries(to: "failed", now: Fixture.at(99), limit: 10).isEmpty)
+    let left = try await store.dueDeliveries(to: "failed", now: Fixture.at(100), limit: 10)
+    #expect(left.map(\.createdAt) == [Fixture.at(30)] && left.map(\.attempts) == [1])
+    #expect(try await store.dueDeliveries(to: "all", now: Fixture.at(99), limit: 10).count == 3)
+  }
+
+  @Test("of too many events for a target the oldest are dropped, and it is reported")
+  func drops() async throws {
+    let fixture = try Fixture()
+    let dropped = Mutex<[String: Int]>([:])
+    var targets = DeliveryTargets()
+    (targets.jobCompleted, targets.jobFailed, targets.maximumWaiting) = (["done"], ["failed"], 3)
+    fixture.store.setDeliveryTargets(
+      targets, onBatchEnd: {},
+      onDrop: { target, count in dropped.withLock { $0[target, default: 0] += count } })
+    let done = try await fixture.add(Fixture.spec(9))
+    try await fixture.settle(fixture.claim(done), .complete)
+    for number in 1...3 { try await fail(fixture, number, at: Double(number * 10)) }
+    #expect(dropped.withLock { $0 }.isEmpty)
+    // In back-off, too.
+    let first = try #require(try await fixture.store.dueDeliveries(to: "failed", now: Fixture.at(90), limit: 1).first)
+    _ = try await fixture.store.postpone(first, until: Fixture.at(100), givingUpThrough: Fixture.at(0))
+    for number in 4...5 { try await fail(fixture, number, at: Double(number * 10)) }
+    let left = try await fixture.store.dueDeliveries(to: "failed", now: Fixture.at(100), limit: 10)
+    #expect(left.map(\.createdAt) == [30, 40, 50].map { Fixture.at($0) })
+    #expect(left.map(\.attempts) == [1, 1, 1])
+    #expect(dropped.withLock { $0 } == ["failed": 2])
+    #expect(try await fixture.store.dueDeliveries(to: "done", now: Fixture.at(100), limit: 10).count == 1)
   }
 
   @Test("the span of a batch is that of its jobs")

@@ -2,12 +2,13 @@ import FoundationEssentials
 import HTTPTypes
 import Logging
 import Store
+import Threads
 import TransferAPI
 import TransferEngine
 import WireValues
 
 extension FollowUpRunner {
-  /// Maximum number of concurrent deliveries.
+  /// Maximum number of concurrent deliveries to one target.
   private static let maximumConcurrentDeliveries = 4
   /// The limit for an exchange until the head of its response, which decides.
   private static let webhookTimeout = Duration.seconds(20)
@@ -20,14 +21,41 @@ extension FollowUpRunner {
   }
 
   /// Tells commands and webhooks what they have not got yet. At least once: an attempt that the daemon's end cuts off is
-  /// repeated, with the same id.
+  /// repeated, with the same id. Each target has a task, so that none waits for another one. Returns at once.
   func deliver() async throws {
+    let now = Date()
+    for (target, time) in try await store.deliveryTimes() where time <= now {
+      guard busyTargets.begin(target) else { continue }
+      Task { await self.tell(target) }
+    }
+  }
+
+  private func tell(_ target: String) async {
+    repeat {
+      do {
+        try await deliver(to: target)
+      } catch StoreError.closed {
+        return
+      } catch {
+        logger.error("cannot run follow-up actions", metadata: ["error": "\(error)"])
+        // What is due stays due.
+        try? await Task.pause(for: FollowUpTimetable.retryDelay)
+        _ = busyTargets.begin(target)
+      }
+    } while !busyTargets.end(target)
+    await setAlarm()
+  }
+
+  /// Tells the target what is due. While it is in back-off, one event asks whether it is there again.
+  private func deliver(to target: String) async throws {
     while true {
-      let due = try await store.dueDeliveries(now: Date(), limit: Self.maximumConcurrentDeliveries)
-      guard !due.isEmpty else { return }
+      let due = try await store.dueDeliveries(to: target, now: Date(), limit: Self.maximumConcurrentDeliveries)
+      guard let first = due.first else { return }
       let hooks = hooks
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for delivery in due { group.addTask { try await self.perform(delivery, hooks) } }
+        for delivery in due.prefix(first.attempts > 0 ? 1 : due.count) {
+          group.addTask { try await self.perform(delivery, hooks) }
+        }
         try await group.waitForAll()
       }
     }
@@ -43,26 +71,28 @@ extension FollowUpRunner {
       logger.notice("a webhook is no longer configured; its events are dropped", metadata: metadata)
       return try await store.settle(delivery)
     }
-    metadata["webhook"] = "\(Self.shown(hook))"
+    metadata["webhook"] = "\(hook.shown)"
     do throws(Refusal) {
       try await post(delivery, to: hook)
     } catch {
       metadata["reason"] = "\(error.reason)"
-      let age = Date().timeIntervalSince(delivery.createdAt)
-      guard !error.isFinal, age < Webhook.maximumAge else {
+      guard !error.isFinal else {
         logger.error("gave up telling a webhook", metadata: metadata)
         return try await store.settle(delivery)
       }
-      logger.info("cannot tell a webhook yet", metadata: metadata)
-      let delay = Webhook.delay(afterAttempt: delivery.attempts + 1)  // checked: a count of attempts in one day
-      return try await store.postpone(delivery, until: Date().addingTimeInterval(delay))
+      return try await postpone(delivery, metadata)
     }
     try await store.settle(delivery)
   }
 
-  /// A path may hold a secret, too.
-  private nonisolated static func shown(_ hook: Webhook) -> String {
-    (try? RequestURL(hook.url))?.origin ?? "an unknown URL"
+  private nonisolated func postpone(_ delivery: PendingDelivery, _ metadata: Logger.Metadata) async throws {
+    let now = Date()
+    let delay = Webhook.delay(afterAttempt: delivery.attempts.saturatingSum(1))
+    let givenUp = try await store.postpone(
+      delivery, until: now.addingTimeInterval(delay),
+      givingUpThrough: now.addingTimeInterval(-Webhook.maximumAge))
+    guard givenUp > 0 else { return logger.info("cannot tell a webhook yet", metadata: metadata) }
+    logger.error("gave up telling a webhook", metadata: metadata.merging(["events": "\(givenUp)"]) { $1 })
   }
 
   private nonisolated func run(_ command: Command, _ delivery: PendingDelivery, _ timeout: Duration) async {

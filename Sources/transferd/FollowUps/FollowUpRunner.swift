@@ -17,6 +17,7 @@ actor FollowUpRunner {
   private var timetable = FollowUpTimetable()
   /// Work for which ``wake()`` was called while it was running.
   private var mustRepeat: Set<FollowUpWork> = []
+  var busyTargets = BusyTargets()
   private var alarm: Task<Void, Never>?
 
   init(store: Store, runner: JobRunner, hooks: HookConfiguration, logger: Logger) {
@@ -69,11 +70,13 @@ actor FollowUpRunner {
   }
 
   /// Sets the alarm to the time at which the next postponed action is due.
-  private func setAlarm() async {
+  func setAlarm() async {
     var due: [FollowUpWork: Date] = [:]
     due[.fileActions] = try? await store.nextFileAction()
     due[.remoteCleanups] = try? await store.nextRemoteCleanup()
-    due[.deliveries] = try? await store.nextDelivery()
+    // Last: a task that ends during a wait sets the alarm itself.
+    let deliveries = (try? await store.deliveryTimes()) ?? [:]
+    due[.deliveries] = deliveries.filter { !busyTargets.contains($0.key) }.values.min()
     alarm?.cancel()
     alarm = nil
     guard let delay = timetable.delay(due: due, time: Date(), now: .now) else { return }

@@ -1,6 +1,7 @@
 import Digests
 import FoundationEssentials
 import TransferAPI
+import TransferEngine
 
 /// A configured webhook.
 struct Webhook: Equatable, Sendable {
@@ -12,6 +13,9 @@ struct Webhook: Equatable, Sendable {
 
   /// The name of the target in the database, which must not hold the URL.
   var target: String { "webhook " + HashFunction.sha256.digest(of: Array(url.utf8)).prefix(16).hex }
+
+  /// Its server, for people: a path may hold a secret, too.
+  var shown: String { (try? RequestURL(url))?.origin ?? "an unknown URL" }
 
   /// The value of `webhook-signature` (Standard Webhooks): HMAC-SHA256 of id, timestamp and body, in base64.
   /// - Parameter secret: the bytes of a text, or `whsec_` and base64.

@@ -92,7 +92,7 @@ struct DaemonParts: Sendable {
         "the database could not be rewritten: its unused space may still contain secrets of removed jobs",
         metadata: ["reason": "\(reason)"])
     }
-    store.setDeliveryTargets(setup.configuration.limits.hooks.targets) { signal.yield() }
+    setup.configuration.limits.hooks.apply(to: store, logger) { signal.yield() }
     // Ends of the last run may not be reported.
     signal.yield()
     let paths = setup.pathPolicy()
@@ -136,7 +136,7 @@ struct DaemonParts: Sendable {
     paths.set(fresh.memberRoots, files: setup.namedFiles(fresh))
     await followUps.setHooks(fresh.limits.hooks)
     let signal = batchEndSignal
-    store.setDeliveryTargets(fresh.limits.hooks.targets) { signal.yield() }
+    fresh.limits.hooks.apply(to: store, setup.logger) { signal.yield() }
     setup.logger.notice("configuration reloaded")
   }
 
