@@ -208,11 +208,13 @@ struct JobRunner: Sendable {
     return attributes
   }
 
-  /// The part file's name. It is unique to the job, the same in every attempt and known before the file is created.
+  /// The part file's name. It is unique to the job, the same in every attempt and known before the file is created: also when
+  /// the row has the name that the response gave.
   static func partialName(of record: JobRecord) -> String {
     if let data = record.resumeData.flatMap({ ResumeData($0) }) { return data.partialFile.name }
     let path = record.spec.destination
-    let name = path.hasTrailingSlash ? "download" : String(path.baseName)
+    let isUnnamed = path.hasTrailingSlash || record.spec.options.download.nameFromResponse
+    let name = isUnnamed ? "download" : String(path.baseName)
     return SafeFileName.partial(for: name, token: record.partToken)
   }
 
