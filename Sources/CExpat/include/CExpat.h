@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/// XML_Parser
-typedef struct XML_ParserStruct expat_parser;
+/// An XML_Parser, and the memory that it has.
+typedef struct expat_parser expat_parser;
 
 /// What the parser calls, with the `context` of expat_new. Strings are UTF-8 and belong to the parser. A name in a namespace is
 /// URI, line feed, local name; another name is the name alone.
@@ -22,13 +22,20 @@ typedef struct expat_handlers {
 } expat_handlers;
 
 /// `NULL`: the library cannot be loaded, or out of memory. Any thread may call it.
-expat_parser *expat_new(const expat_handlers *handlers, void *context);
+/// `memory`: bytes that the parser may have. It keeps each different name until it is freed.
+expat_parser *expat_new(const expat_handlers *handlers, void *context, size_t memory);
 void expat_free(expat_parser *parser);
 
 /// 1, or 0 if the document is no XML or `expat_stop` was called. `is_last`: the document ends with these bytes.
 int expat_parse(expat_parser *parser, const char *bytes, int count, int is_last);
 /// For handlers: nothing more is parsed. An empty element that was begun may still call `end`.
 void expat_stop(expat_parser *parser);
+
+/// The offset of the token that the parser read last, or of the first byte of one that has not ended; -1: unknown. Between
+/// handlers it keeps all bytes from there on, and reads them again with the next ones.
+long long expat_offset(expat_parser *parser);
+/// 1 if the parser failed because it may not have more memory.
+int expat_is_full(expat_parser *parser);
 
 /// What is wrong with the document, in words that belong to the library.
 const char *expat_problem(expat_parser *parser);
