@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import WireValues
 
-/// The file that a download fills: beside its destination, with its own name until it is complete.
+/// The file that a download fills: beside its destination or in a directory for part files, with its own name until it is complete.
 ///
 /// It is opened beneath a directory descriptor, never through a symbolic link, so that nothing in the directory can
 /// lead elsewhere. Values are immutable, and every call is a system call with an explicit offset: it may be used from
