@@ -85,11 +85,15 @@ final class SegmentBoard: Sendable {
     state.check = check
     self.state = Mutex(state)
     if isRanged { confirmation.happen() }
-    if before.count >= Self.sampleBytes { sampleReady.happen() }
+    if before.count >= sampleReadyBytes { sampleReady.happen() }
   }
 
   /// As many bytes of another source are compared before it fetches anything, if they are on disk.
   static let sampleBytes: Int64 = 64 << 10
+  /// The bytes at a file's very beginning say little: two versions of an image, or of an archive, often share them.
+  private static let sampleEnd: Int64 = 2 << 20
+  /// So many bytes are waited for, but of a small file not many.
+  private var sampleReadyBytes: Int64 { max(Self.sampleBytes, min(Self.sampleEnd, total / 16)) }
 
   // MARK: For the receivers, on the loop's thread
 
@@ -132,7 +136,7 @@ final class SegmentBoard: Sendable {
   private func noteSource(of id: Int, _ range: Range<Int64>, _ state: inout State) {
     if let owner = state.owners[id] { state.contributions[owner, default: ByteRanges()].insert(range) }
     for piece in state.check?.written(range, completed: state.plan.completed) ?? [] { pieceSink.yield(piece) }
-    if !sampleReady.hasHappened, state.plan.completed.ranges.first?.length ?? 0 >= Self.sampleBytes {
+    if !sampleReady.hasHappened, state.plan.completed.ranges.first?.length ?? 0 >= sampleReadyBytes {
       sampleReady.happen()
     }
   }

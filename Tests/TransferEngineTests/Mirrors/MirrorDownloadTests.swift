@@ -100,6 +100,22 @@ import Testing
     #expect(sources.reports.allSatisfy { $0.bytesReceived > 0 })
   }
 
+  @Test("a mirror whose file has only the same beginning is dropped before it sends a byte of the file")
+  func sameBeginning() async throws {
+    let isAsked = Gate()
+    let fixture = try MirrorFixture([
+      .file(payload).holding(after: MirrorFixture.mebibyte, until: isAsked, on: .fresh),
+      .file(payload.spoiled(512 << 10..<payload.size)).answering { _, _ in isAsked.open() },
+    ])
+    let sources = try fixture.sources()
+    let response = try await fixture.run(sources, expecting: payload.expected)
+    #expect(response.error == nil)
+    try fixture.download.expectOnly(payload)
+    #expect(sources.reports[1].state == .dropped)
+    #expect(sources.reports[1].bytesReceived == 0)
+    #expect(fixture.servers[0].requests.filter { $0.range == nil }.count == 1)
+  }
+
   @Test("what is meant for the own server does not go to a mirror of another origin")
   func secrets() async throws {
     let fixture = try MirrorFixture([.file(payload), .file(payload)], holdsFirst: true)
