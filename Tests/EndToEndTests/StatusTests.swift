@@ -4,7 +4,7 @@ import Testing
 
 @Suite("transferctl status and show", .serialized, .timeLimit(.minutes(5))) struct StatusTests {
   static let fields: Set = [
-    "id", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
+    "id", "phase", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
     "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "action", "createdAt", "startedAt",
     "finishedAt", "waiting", "result",
   ]
@@ -29,7 +29,7 @@ import Testing
     #expect(Set(job.keys) == Self.fields)
     for name in [
       "bytesTotal", "retryAt", "batch", "key", "checksum", "error", "action", "startedAt", "finishedAt", "waiting",
-      "result",
+      "result", "phase",
     ] {
       #expect(job[name] is NSNull, "\(name)")
     }
