@@ -77,6 +77,32 @@ import Testing
     }
   }
 
+  @Test("uploads that wait for their bytes cost no CPU time while another transfer works")
+  func starvedUploads() async throws {
+    let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody(), .stall] }
+    let slow = try LoopbackServer(.file(size: 1500).dripping(bytesPerSecond: 1000))
+    let loop = TransferLoop(maximumConnections: 10, BandwidthLimits())
+    let pipes = (0..<100).map { _ in BodyPipe() }
+    try await withThrowingTaskGroup(of: TransferOutcome.self) { group in
+      for pipe in pipes {
+        group.addTask {
+          var request = Self.request(server.url("/a"))
+          request.method = .put
+          request.body = .stream(pipe)
+          return await loop.perform(request, id: TransferID(), receiver: Receiver())
+        }
+      }
+      try await server.waitForRequests(pipes.count)
+      let start = await Self.time(of: loop)
+      let end = await loop.perform(Self.request(slow.url("/b")), id: TransferID(), receiver: Receiver())
+      #expect(Self.status(end) == 200)
+      let used = await Self.time(of: loop) - start
+      #expect(used < .milliseconds(150), "\(used) in 1.5 s")
+      #expect(pipes.allSatisfy { $0.isStarved })
+      group.cancelAll()
+    }
+  }
+
   @Test("sockets whose numbers are used again at once, after closes and resets, do not lose an event")
   func reuse() async throws {
     let payload = Payload(size: 50_000)
