@@ -56,7 +56,9 @@ import WireValues
 
     /// What a kill has left, after the daemon has started again.
     func recover() async throws -> JobRecord {
-      try await Recovery.perform(in: store, paths: paths, logger: Logger(label: "test"), now: Date())
+      try await Recovery.perform(
+        in: store, paths: paths, relays: RelaySpool(stateDirectory: directory.path("state")),
+        logger: Logger(label: "test"), now: Date())
       return try #require(try await store.job(record.job.id, in: .everything))
     }
 
