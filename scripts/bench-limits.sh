@@ -6,16 +6,17 @@ bytes_in() { find "$1" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf 
 
 # limits_line DIRECTION RATE COUNT PLACE: one line of the table, measured over ten seconds.
 limits_line() {
-  local direction=$1 rate=$2 count=$3 place=$4 i start end from to before after size
+  local direction=$1 rate=$2 count=$3 place=$4 i start end from to before after size name=$1-$2-$3
   # All files last longer than the measurement. With segments, a file's length would say nothing about its bytes.
+  # Each measurement has names of its own: nginx keeps files open, and would send those of the one before.
   size=$((rate * 25 / count + 1048576))
   rm -rf "$place" "$puts/put" "$sparse/limited"
   mkdir -p "$place" "$puts/put" "$sparse/limited"
-  for ((i = 0; i < count; i++)); do truncate -s "$size" "$sparse/limited/f$i"; done
+  for ((i = 0; i < count; i++)); do truncate -s "$size" "$sparse/limited/$name-$i"; done
   start_daemon "$work/state" --max-active 256 --max-per-origin 256
   transferctl limit "--$direction" "$rate" >/dev/null
   if [[ $direction == down ]]; then
-    for ((i = 0; i < count; i++)); do echo "$base/sparse/limited/f$i"; done \
+    for ((i = 0; i < count; i++)); do echo "$base/sparse/limited/$name-$i"; done \
       | transferctl add -i - -d "$place" --batch limited --paused --segments 1 >/dev/null
   else
     place=$puts
