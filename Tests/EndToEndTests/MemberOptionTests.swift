@@ -109,7 +109,8 @@ struct MemberOptionTests {
     #expect(try await shared.curl("/v1/folders/\(id)", "-X", "DELETE", as: .alice).status == 204)
   }
 
-  @Test("programs and keys that the configuration names for webhooks and hooks are closed to members, after a reload too")
+  @Test(
+    "programs and keys that the configuration names for webhooks and hooks are closed to members, after a reload too")
   func hooks() async throws {
     let shared = try await SharedDaemon()
     let mine = shared.directory(of: .alice)
@@ -123,7 +124,9 @@ struct MemberOptionTests {
         ]
         let answer = try await Self.post(shared, "/v1/jobs", job, as: .alice)
         statuses.append(answer.status)
-        if let id = answer.json["id"] as? Int { _ = try await shared.curl("/v1/jobs/\(id)", "-X", "DELETE", as: .alice) }
+        if let id = answer.json["id"] as? Int {
+          _ = try await shared.curl("/v1/jobs/\(id)", "-X", "DELETE", as: .alice)
+        }
         let upload: [String: Any] = [
           "kind": "upload", "source": "\(mine)/\(name)", "destination": "http://127.0.0.1:9/\(name)", "paused": true,
         ]

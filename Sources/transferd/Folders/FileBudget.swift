@@ -10,7 +10,7 @@ final class FileBudget: Sendable {
   func take() -> Bool {
     rest.withLock { rest in
       guard rest > 0 else { return false }
-      rest -= 1  // checked: above 0
+      rest -= 1  // checked: it was more than nothing
       return true
     }
   }

@@ -167,7 +167,8 @@ actor FolderWatcher {
     if let version = refusal?.version, !scan.files.contains(where: { $0.version == version }) { refusal = nil }
     let directory = uploads.folder.directory
     if scan.isIncomplete {
-      let number = shared == nil ? "\(FolderScan.maximumFiles) files" : "\(Folders.filesOfMembers) files with other folders"
+      let number =
+        shared == nil ? "\(FolderScan.maximumFiles) files" : "\(Folders.filesOfMembers) files with other folders"
       report("\(directory) has more than \(number), or is too deep; the rest is passed over")
     } else if !isWatched {
       report("the kernel watches no more directories (fs.inotify.max_user_watches); it is looked at every 30 s")
