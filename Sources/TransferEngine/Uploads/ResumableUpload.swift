@@ -51,7 +51,7 @@ struct ResumableUpload: UploadStrategy {
     var limit: UploadLimit?
     // Up to three requests: all at once; if that is too large, as much as the server accepts; and once more in the
     // version that the server names.
-    for _ in 0..<3 {
+    for number in 0..<3 {
       let size = attempt.source.size
       let range = 0..<min(size, limit?.maximumAppend ?? size)  // checked: neither is below 0
       var first = request
@@ -59,7 +59,8 @@ struct ResumableUpload: UploadStrategy {
       first.headers.set("Upload-Length", String(size))
       let trail = InterimResponses(attempt, base: request)
       let transfer = attempt.body(of: range, gate: trail.gate)
-      let answer = try await sendFirst(first, transfer.body, trail, isOnce: isPost)
+      // A server that has refused a request before it read its body may not read the next one of that connection.
+      let answer = try await sendFirst(first, transfer.body, trail, onNewConnection: isPost || number > 0)
       let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
       if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
         attempt.tracker.end(transfer.number, bytes: 0)
@@ -80,10 +81,10 @@ struct ResumableUpload: UploadStrategy {
 
   /// A POST that was interrupted before its last byte was sent was not carried out: remove its record.
   private func sendFirst(
-    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, isOnce: Bool
+    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, onNewConnection: Bool
   ) async throws(TransferError) -> UploadResponse {
     do throws(TransferError) {
-      return try await send(request, body, trail, isOnce: isOnce)
+      return try await send(request, body, trail, isOnce: onNewConnection)
     } catch {
       trail.forgetPost(unlessTaken: body, error)
       throw error

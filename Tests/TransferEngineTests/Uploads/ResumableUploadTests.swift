@@ -95,6 +95,22 @@ import Testing
     #expect(lost.requests.count == 1)
   }
 
+  @Test("a refused version is followed by the server's one, on a connection that the refusal cannot have disturbed")
+  func olderServer() async throws {
+    let fixture = try UploadFixture(size: 1)
+    let server = try ScriptedResumable(version: 6) { request, number in
+      guard request.method == "PUT", number == 0 else { return nil }
+      return .instead([
+        .readBody(), .status(400, headers: ["Upload-Draft-Interop-Version": "6", "Content-Length": "0"]), .keepAlive,
+      ])
+    }
+    let response = await fixture.send(try upload(fixture, server))
+    #expect(word(response.error) == "success")
+    #expect(server.requests.map { $0.headers["Upload-Draft-Interop-Version"] } == ["8", "6"])
+    #expect(server.requests.map(\.connection) == [0, 1])
+    #expect(server.bytes(of: "u0") == fixture.payload.data)
+  }
+
   @Test("a 104 of an unknown version is ignored")
   func foreignInterim() async throws {
     let fixture = try UploadFixture(size: 1000)
