@@ -172,7 +172,7 @@ import Testing
     #expect(mode(daemon.stateDirectory) == 0o700)
     #expect(mode(daemon.socketPath) == 0o600)
     for name in try FileManager.default.contentsOfDirectory(atPath: daemon.stateDirectory) {
-      #expect(mode(daemon.statePath(name)) == 0o600, "\(name)")
+      #expect(mode(daemon.statePath(name)) == (name == "relay" ? 0o700 : 0o600), "\(name)")
     }
   }
 

@@ -98,7 +98,8 @@ struct MemberOptionTests {
       shared, "/v1/folders", ["directory": mine, "to": "http://1.1.1.1/in/", "newOnly": true], as: .alice)
     #expect(added.status == 201, "\(added)")
     let id = try #require(added.json["id"] as? Int)
-    #expect(try await shared.curl("/v1/folders", as: .bob).body == "[]")
+    let others = try await shared.curl("/v1/folders", as: .bob)
+    #expect(others.status == 200 && others.body.trimmingCharacters(in: .newlines) == "[]", "\(others)")
     let (there, missing) = (
       try await shared.curl("/v1/folders/\(id)", "-X", "DELETE", as: .bob),
       try await shared.curl("/v1/folders/999", "-X", "DELETE", as: .bob)
