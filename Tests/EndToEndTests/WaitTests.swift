@@ -63,11 +63,11 @@ import Testing
         guard client.isRunning else {
           throw TestSupportError.failed(program: "transferctl", reason: client.errorsSoFar)
         }
-        let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+        let table = try procText("/proc/net/unix")
         return table.split(separator: "\n").contains { $0.contains(" 03 ") && $0.hasSuffix(" " + daemon.socketPath) }
       }
     } catch TestSupportError.timedOut {
-      let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
+      let table = try procText("/proc/net/unix")
       let sockets = table.split(separator: "\n").filter { $0.hasSuffix(daemon.socketPath) }.joined(separator: "\n")
       throw TestSupportError.failed(
         program: "transferctl", reason: "not connected after two minutes: \(client.errorsSoFar)\n\(sockets)")

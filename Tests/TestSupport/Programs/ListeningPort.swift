@@ -9,7 +9,7 @@ extension ChildProcess {
     let own = Set(
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd"))?.compactMap(socketInode) ?? [])
     return ["tcp", "tcp6"].contains { table in
-      let text = (try? String(contentsOfFile: "/proc/\(pid)/net/\(table)", encoding: .utf8)) ?? ""
+      let text = (try? procText("/proc/\(pid)/net/\(table)")) ?? ""
       return text.split(separator: "\n").dropFirst().contains { line in
         let fields = line.split(separator: " ")
         // Local address, state 0A (TCP_LISTEN), inode.
