@@ -6,17 +6,30 @@ final class FileBudget: Sendable {
 
   init(_ files: Int) { rest = Mutex(files) }
 
-  /// - Returns: `false` if there is no room for another file.
-  func take() -> Bool {
-    rest.withLock { rest in
-      guard rest > 0 else { return false }
-      rest -= 1  // checked: it was more than nothing
-      return true
-    }
-  }
+  /// Begins to count the files of one look.
+  func lease() -> Lease { Lease(self) }
 
-  /// Gives back what was taken for files that are not kept any more.
-  func giveBack(_ files: Int) {
-    rest.withLock { $0 += files }  // checked: at most what was taken
+  /// The files of one look. They are given back when the last reference to it goes, however the look or its folder ends.
+  final class Lease: Sendable {
+    private let budget: FileBudget
+    private let taken = Mutex(0)
+
+    fileprivate init(_ budget: FileBudget) { self.budget = budget }
+
+    deinit {
+      let files = taken.withLock { $0 }
+      budget.rest.withLock { $0 += files }  // checked: what was taken from it
+    }
+
+    /// - Returns: `false` if there is no room for another file.
+    func take() -> Bool {
+      let hasRoom = budget.rest.withLock { rest in
+        guard rest > 0 else { return false }
+        rest -= 1  // checked: it was more than nothing
+        return true
+      }
+      if hasRoom { taken.withLock { $0 += 1 } }  // checked: at most the budget
+      return hasRoom
+    }
   }
 }

@@ -21,6 +21,8 @@ struct FolderScan: Sendable {
   let directory: DirectoryIdentity
   /// Changes by other machines are not reported by the kernel.
   let isRemote: Bool
+  /// Counts the files for as long as they are kept.
+  let lease: FileBudget.Lease
 
   static let maximumFiles = 1_000_000
   static let maximumDepth = 64
@@ -30,9 +32,10 @@ struct FolderScan: Sendable {
     0x0BD0_0BD0,
   ]
 
-  private init(directory: DirectoryIdentity, isRemote: Bool) {
+  private init(directory: DirectoryIdentity, isRemote: Bool, lease: FileBudget.Lease) {
     self.directory = directory
     self.isRemote = isRemote
+    self.lease = lease
   }
 
   /// Looks at every name once. Passed over: names that begin with a dot or end in `.part` or `.tmp`, symbolic links, and
@@ -48,7 +51,8 @@ struct FolderScan: Sendable {
   ) throws(TransferError) -> FolderScan {
     let directory = try Directory.open(root, rules: rules)
     var scan = FolderScan(
-      directory: directory.identity, isRemote: remoteTypes.contains(linux_file_system_type(directory.descriptor)))
+      directory: directory.identity, isRemote: remoteTypes.contains(linux_file_system_type(directory.descriptor)),
+      lease: budget.lease())
     // Paths, not descriptors: a directory may have any number of subdirectories.
     var waiting: [(path: String, depth: Int)] = [("", 0)]
     while let (path, depth) = waiting.popLast() {
@@ -58,7 +62,7 @@ struct FolderScan: Sendable {
         continue
       }
       willList(descriptor)
-      let subdirectories = scan.list(descriptor, path, budget)
+      let subdirectories = scan.list(descriptor, path)
       guard recursive else { continue }
       guard depth < maximumDepth, waiting.count + subdirectories.count < maximumFiles else {
         if !subdirectories.isEmpty { scan.isIncomplete = true }
@@ -87,7 +91,7 @@ struct FolderScan: Sendable {
 
   /// Takes the files of one directory, and closes it.
   /// - Returns: the names of its subdirectories.
-  private mutating func list(_ descriptor: Int32, _ path: String, _ budget: FileBudget) -> [String] {
+  private mutating func list(_ descriptor: Int32, _ path: String) -> [String] {
     guard let stream = fdopendir(descriptor) else {
       close(descriptor)
       return []
@@ -110,7 +114,7 @@ struct FolderScan: Sendable {
         continue
       }
       guard status.st_mode & S_IFMT == S_IFREG, !name.hasSuffix(".part"), !name.hasSuffix(".tmp") else { continue }
-      guard budget.take() else {
+      guard lease.take() else {
         isIncomplete = true
         continue
       }

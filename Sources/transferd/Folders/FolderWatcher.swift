@@ -26,8 +26,8 @@ actor FolderWatcher {
   private var refusal: (version: FileVersion, detail: String)?
   /// The directory of the newest look; `nil`: there was none.
   private var directory: DirectoryIdentity?
-  /// Files of the newest look that the shared budget counts.
-  private var counted = 0
+  /// Keeps the files of the newest look counted in the budget.
+  private var lease: FileBudget.Lease?
   /// When versions of files that have gone were last forgotten.
   private var lastForgotten: ContinuousClock.Instant?
   /// How long the newest look at the directory took, without the adds.
@@ -122,8 +122,7 @@ actor FolderWatcher {
   private func look(_ events: DirectoryEvents?) async -> Duration? {
     let (folder, rules) = (uploads.folder, intake.paths.rules(for: caller.uid, .write))
     let begin = ContinuousClock.now
-    shared?.giveBack(counted)
-    counted = 0
+    lease = nil
     let budget = shared ?? FileBudget(FolderScan.maximumFiles)
     let scanned = await BlockingWork.run {
       var isWatched = events != nil
@@ -144,7 +143,7 @@ actor FolderWatcher {
       return Self.retryDelay
     }
     directory = scan.directory
-    counted = shared == nil ? 0 : scan.files.count
+    lease = scan.lease
     describe(scan, isWatched: scanned.isWatched)
     do {
       try await baseline(scan)
