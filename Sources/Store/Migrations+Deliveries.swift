@@ -23,7 +23,6 @@ extension Migrations {
       attempts INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
       next_at INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX delivery_due ON delivery (next_at, id);
     CREATE INDEX delivery_target ON delivery (target, next_at);
     """
 }
