@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.."
 bin=$(cd "${TRANSFERD_BIN_DIR:-.build/release}" && pwd)
 # shellcheck source=scripts/nginx-here.sh
 source scripts/nginx-here.sh
+# shellcheck source=scripts/daemon-here.sh
+source scripts/daemon-here.sh
 
 work=$(mktemp -d)
 www=$work/www
@@ -28,15 +30,6 @@ serve_with_nginx "$work/nginx" "$www" \
   "autoindex on; location /big/ { limit_rate 8m; }"
 base=http://127.0.0.1:$nginx_port
 
-export TRANSFERCTL_NO_AUTOSTART=1 TRANSFERD_SOCKET=$work/s
-start_daemon() {
-  "$bin/transferd" --state-dir "$work/state" --socket "$work/s" >>"$work/log" 2>&1 &
-  daemon_pid=$!
-  until "$bin/transferctl" status --format name >/dev/null 2>&1; do
-    kill -0 "$daemon_pid" || { cat "$work/log" >&2; exit 1; }
-    sleep 0.05
-  done
-}
 start_daemon
 
 # The commands of a crontab line, as their manuals suggest.

@@ -9,6 +9,8 @@ bin=$(cd "${TRANSFERD_BIN_DIR:-.build/release}" && pwd)
 python=${TRANSFERD_TEST_PEERS:-${XDG_CACHE_HOME:-$HOME/.cache}/transferd/peers}/bin/python
 # shellcheck source=scripts/nginx-here.sh
 source scripts/nginx-here.sh
+# shellcheck source=scripts/daemon-here.sh
+source scripts/daemon-here.sh
 
 work=$(mktemp -d)
 nginx_pid='' daemon_pid='' s3_pid=''
@@ -38,15 +40,6 @@ for _ in {1..100}; do
   sleep 0.1
 done
 
-export TRANSFERCTL_NO_AUTOSTART=1 TRANSFERD_SOCKET=$work/s
-start_daemon() {
-  "$bin/transferd" --state-dir "$work/state" --socket "$work/s" >>"$work/log" 2>&1 &
-  daemon_pid=$!
-  until "$bin/transferctl" status --format name >/dev/null 2>&1; do
-    kill -0 "$daemon_pid" || { cat "$work/log" >&2; exit 1; }
-    sleep 0.05
-  done
-}
 relay() { # TOOL
   case $1 in
     transferd)
