@@ -3,7 +3,7 @@ import TransferAPI
 
 /// Unfinished uploads to the same URL form a line, in the order in which they joined it: two at once would leave it to chance
 /// which file the server keeps. A job leaves its line when it ends, is removed or gets another URL. A relay joins it when its
-/// upload begins: whoever is in a line has its file, and waits for no space in the spool.
+/// upload begins, so no job of a line still waits for space in the spool.
 extension Transaction {
   /// The last job of the line; `nil`: the line is empty.
   /// - Parameter destination: `JobSpec.storedDestination`.

@@ -112,7 +112,7 @@ import Testing
   }
 
   /// The first receiver once stopped all webhooks and commands, and the second one got each event for a day.
-  @Test("receivers whose responses never end, break or never begin get no event twice and hold up nobody")
+  @Test("a receiver whose response is endless, broken or missing gets no needless repeat and delays no other receiver")
   func strangeResponses() async throws {
     let files = try LoopbackServer { _ in .response(200, body: Data("1".utf8)) }
     let chunked: HeaderList = ["Transfer-Encoding": "chunked"]

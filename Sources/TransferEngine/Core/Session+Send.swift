@@ -34,7 +34,7 @@ extension Session {
     } catch {
       return .failure(error)
     }
-    // Nobody reads it: its beginning is buffered, and a long one waits.
+    // The body has no reader. A short one ends by itself; a long one is cancelled.
     let end = cancel(stream.core, after: bodyPatience)
     await stream.core.ended()
     end.cancel()

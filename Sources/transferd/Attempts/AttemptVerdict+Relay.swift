@@ -20,7 +20,7 @@ extension AttemptVerdict {
       Self.beginUpload(&settlement)
       return
     }
-    // Bytes that the row does not know would be in nobody's account.
+    // The room of a part file is counted by the job's row: bytes that the row does not record must not stay.
     if settlement.resumeData == .clear { removesPartFile = true }
     switch error {
     case .file(.tooLarge(limit)):
