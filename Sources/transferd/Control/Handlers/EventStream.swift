@@ -58,12 +58,13 @@ struct EventStream {
   private mutating func appendNews(to buffer: inout ByteBuffer) async throws -> Bool {
     await AsyncSemaphore.longResponses.enter()
     defer { AsyncSemaphore.longResponses.leave() }
+    var text = JSONText()
     while true {
       let events = try await events()
       guard let last = events.last else { return false }
       cursor = last.seq
       for event in try await filter.matching(events, daemon.store) {
-        buffer.writeBytes(try daemon.hub.recent.text(of: event, encode: Self.text))
+        buffer.writeBytes(try daemon.hub.recent.text(of: event) { try Self.text(of: $0, in: &text) })
       }
       guard events.count == 500 else { return false }
       guard buffer.readableBytes < Reply.pieceBytes else { return true }
@@ -76,11 +77,17 @@ struct EventStream {
     return try await daemon.store.events(since: cursor, jobs: filter.jobs, limit: 500, in: filter.scope)
   }
 
-  private static func text(of event: Event) throws -> [UInt8] {
-    var text = Array("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ".utf8)
-    text += try Reply.line(event)
-    text.append(UInt8(ascii: "\n"))
-    return text
+  /// - Parameter text: its memory is used again for each event.
+  private static func text(of event: Event, in text: inout JSONText) throws -> [UInt8] {
+    text.removeAll()
+    text.literal("id: ")
+    text.number(event.seq)
+    text.literal("\nevent: ")
+    text.raw(event.kind.rawValue.utf8)
+    text.literal("\ndata: ")
+    try EventLine().write(event, to: &text)
+    text.literal("\n")
+    return text.bytes
   }
 
   private mutating func appendProgress(to buffer: inout ByteBuffer, sent: inout [JobID: Progress]) async throws {
