@@ -81,6 +81,7 @@ let package = Package(
     // Loads libexpat itself, when it is needed.
     .target(name: "CExpat"),
     .target(name: "CLinux"),
+    .target(name: "CSQLite"),
     .target(name: "Digests", dependencies: ["CCrypto"], swiftSettings: strict),
     .target(name: "WireValues", swiftSettings: fuzzed),
     .target(name: "XMLReader", dependencies: ["CExpat"], swiftSettings: fuzzed),
@@ -98,7 +99,7 @@ let package = Package(
     .target(
       name: "Store",
       dependencies: [
-        "Threads", "TransferAPI", "WireValues", .product(name: "GRDB", package: "GRDB.swift"),
+        "CSQLite", "Threads", "TransferAPI", "WireValues", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: fuzzed),

@@ -1,3 +1,4 @@
+import CSQLite
 public import FoundationEssentials
 import GRDB
 import Glibc
@@ -37,6 +38,7 @@ public final class Store: Sendable {
     onMigration: @escaping @Sendable (PendingMigration) -> Void = { _ in },
     onEvents: @escaping @Sendable ([Event]) -> Void
   ) throws(StoreError) {
+    csqlite_disable_memory_statistics()
     let file = DatabaseFile(directory: directory, owner: owner, willMigrate: onMigration)
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw .io("cannot create \(directory): \(String(cString: strerror(errno)))")
