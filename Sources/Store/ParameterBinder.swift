@@ -10,6 +10,7 @@ import TransferAPI
 /// passes it several times; docs/decisions/0007-rows-by-name.md has the measurement.
 struct ParameterBinder {
   private let statement: OpaquePointer
+  private let names: NamePositions
   private let count: Int32
   /// The parameter after the one bound last. Calls usually come in the statement's order, so that one comparison finds a name.
   private var next: Int32 = 1
@@ -18,8 +19,10 @@ struct ParameterBinder {
   /// The first refusal of SQLite; `SQLITE_OK` while there is none.
   private var code = SQLITE_OK
 
-  init(_ statement: OpaquePointer) {
+  /// - Parameter names: those that earlier executions of the statement have found.
+  init(_ statement: OpaquePointer, _ names: NamePositions) {
     self.statement = statement
+    self.names = names
     count = sqlite3_bind_parameter_count(statement)
   }
 
@@ -42,11 +45,16 @@ struct ParameterBinder {
   }
 
   private mutating func index(of name: StaticString) -> Int32? {
+    if names.isKnown(name, at: next) {
+      defer { next = next % count + 1 }
+      return next
+    }
     for step in 0..<max(0, count) {
       // checked: parameters are counted from 1
       let index = (next - 1 + step) % count + 1
       // The name has its prefix: `:id`.
       if let other = sqlite3_bind_parameter_name(statement, index), name.isEqual(to: other + 1) {
+        names.note(name, at: index)
         next = index % count + 1
         return index
       }

@@ -7,6 +7,8 @@ import GRDBSQLite
 struct PreparedStatement {
   private let db: Database
   private let statement: Statement
+  private let parameters = NamePositions()
+  private let columns = NamePositions()
 
   /// Prepares the statement, or finds it in the connection's cache.
   init(_ db: Database, _ sql: String) throws {
@@ -55,7 +57,7 @@ struct PreparedStatement {
       while true {
         let code = sqlite3_step(statement)
         guard code == SQLITE_ROW else { return code }
-        var reader = RowReader(statement)
+        var reader = RowReader(statement, columns)
         guard try body(&reader) else { return SQLITE_DONE }
       }
     }
@@ -65,7 +67,7 @@ struct PreparedStatement {
     _ bind: (inout ParameterBinder) -> Void, _ step: (OpaquePointer) throws -> Int32
   ) throws {
     let pointer = statement.sqliteStatement
-    var binder = ParameterBinder(pointer)
+    var binder = ParameterBinder(pointer, parameters)
     bind(&binder)
     defer { sqlite3_reset(pointer) }
     let verdict = binder.verdict

@@ -10,13 +10,16 @@ struct RowReader {
   /// What the row is, for the error.
   var subject = "a row"
   private let statement: OpaquePointer
+  private let names: NamePositions
   private let count: Int32
   /// The column after the one read last. Calls usually come in the statement's order, so that one comparison finds a name.
   private var next: Int32 = 0
 
   /// The row that the statement was stepped to; good until it is stepped again.
-  init(_ statement: OpaquePointer) {
+  /// - Parameter names: those that were found in earlier rows of the statement.
+  init(_ statement: OpaquePointer, _ names: NamePositions) {
     self.statement = statement
+    self.names = names
     count = sqlite3_column_count(statement)
   }
 
@@ -30,9 +33,14 @@ struct RowReader {
 
   /// The column's position, and the type of its value (`sqlite3_column_type`).
   private mutating func find(_ name: StaticString) throws -> (index: Int32, type: Int32) {
+    if names.isKnown(name, at: next) {
+      defer { next += 1 }  // checked: at most the number of columns
+      return (next, sqlite3_column_type(statement, next))
+    }
     for step in 0..<max(0, count) {
       let index = (next + step) % count  // checked: both are at most the number of columns
       if let other = sqlite3_column_name(statement, index), name.isEqual(to: other) {
+        names.note(name, at: index)
         next = index + 1
         return (index, sqlite3_column_type(statement, index))
       }

@@ -1,9 +1,9 @@
 import GRDB
 
-/// The statements of one transaction, found by the address of their text, so that a long text is not hashed for each
-/// row.
+/// The prepared statements of the writing connection, found by the address of their text, so that a long text is not hashed
+/// for each row.
 ///
-/// Used on the writing thread only.
+/// Used on the writing thread only. It must be gone before the connection is closed.
 final class StatementCache {
   private let db: Database
   private var statements: [UnsafePointer<UInt8>: PreparedStatement] = [:]

@@ -19,11 +19,12 @@ struct Transaction {
   /// How many events of a target were dropped, because too many wait.
   var droppedDeliveries: [String: Int] = [:]
 
-  init(_ db: Database, path: String, targets: DeliveryTargets = .none) {
+  /// - Parameter statements: those of earlier transactions of the same connection.
+  init(_ db: Database, path: String, targets: DeliveryTargets = .none, statements: StatementCache? = nil) {
     self.db = db
     self.path = path
     self.targets = targets
-    statements = StatementCache(db)
+    self.statements = statements ?? StatementCache(db)
   }
 
   /// Executes a statement. Its parameters are bound by name.

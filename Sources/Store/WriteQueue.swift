@@ -17,6 +17,8 @@ final class WriteQueue: Sendable {
   private let path: String
   private let onEvents: @Sendable ([Event]) -> Void
   private let state = Mutex(State())
+  /// Unsafe by its type alone: used on the writing thread only.
+  private nonisolated(unsafe) var statements: StatementCache?
 
   private struct State {
     var waiting: [Operation] = []
@@ -89,7 +91,10 @@ final class WriteQueue: Sendable {
       if state.isClosed { return false }
       state.isClosed = true
       // The writing thread is serial, so this runs after the loop that writes the accepted operations.
-      write(body)
+      write { db in
+        self.statements = nil
+        body(db)
+      }
       return true
     }
   }
@@ -124,7 +129,11 @@ final class WriteQueue: Sendable {
     let pool = pool
     // Under the lock, so that `close` cannot come between. On the writing thread, where nothing else uses the connection.
     state.withLock { state in
-      if !state.isClosed { thread.start { pool.releaseMemory() } }
+      guard !state.isClosed else { return }
+      thread.start {
+        self.statements = nil
+        pool.releaseMemory()
+      }
     }
   }
 
@@ -161,7 +170,9 @@ final class WriteQueue: Sendable {
 
   private func commit(_ group: [Operation], _ db: Database) {
     let (targets, onBatchEnd, onDrop) = state.withLock { ($0.targets, $0.onBatchEnd, $0.onDrop) }
-    var transaction = Transaction(db, path: path, targets: targets)
+    let statements = statements ?? StatementCache(db)
+    self.statements = statements
+    var transaction = Transaction(db, path: path, targets: targets, statements: statements)
     var performed: [Performed] = []
     performed.reserveCapacity(group.count)
     do {

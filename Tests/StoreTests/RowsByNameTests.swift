@@ -68,6 +68,38 @@ import TransferAPI
     }
   }
 
+  @Test("a statement that is executed again finds its names, whatever the order was before")
+  func executedAgain() throws {
+    try DatabaseQueue().inDatabase { db in
+      let statement = try PreparedStatement(db, "SELECT :a AS x, :b AS y, :c AS z")
+      let orders: [[StaticString]] = [
+        ["a", "b", "c"], ["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"], ["a", "b", "c"],
+      ]
+      for order in orders {
+        let values = try statement.row { bind in
+          for name in order { bind(name, "\(name)") }
+        } read: { row in
+          order.first?.description == "c"
+            ? [try row.text("z"), try row.text("y"), try row.text("x")].reversed()
+            : [try row.text("x"), try row.text("y"), try row.text("z")]
+        }
+        #expect(values == ["a", "b", "c"])
+      }
+      #expect(throws: DatabaseError.self) {
+        try statement.run { bind in
+          for name: StaticString in ["a", "b", "b"] { bind(name, 1) }
+        }
+      }
+      #expect(throws: RowReader.Unreadable.self) {
+        try statement.row { bind in
+          for name: StaticString in ["a", "b", "c"] { bind(name, 1) }
+        } read: { row in
+          [try row.int("x"), try row.int("a")]
+        }
+      }
+    }
+  }
+
   @Test("a job is the same whatever the order of the columns")
   func columnOrder() async throws {
     let fixture = try Fixture()
