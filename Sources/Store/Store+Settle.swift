@@ -61,8 +61,11 @@ extension Transaction {
     let before = job.share
     try job.apply(settlement, at: now)
     try noteLeftovers(settlement, to: job.state, at: now)
-    try update(id, to: job, now: now)
-    if job.state == .completed { try complete(id, settlement, at: now) }
+    if job.state == .completed {
+      try complete(id, job, settlement, at: now)
+    } else {
+      try update(id, to: job, now: now)
+    }
     if job.kind.mayUpload, job.state.isFinal { try leaveLine(id) }
     if settlement.beginsUpload { try beginUpload(of: id) }
     if job.state == .cancelled { try beginAgain(id) }
@@ -77,7 +80,28 @@ extension Transaction {
   }
 
   /// The file's name and its record become true together with the end of the job.
-  private func complete(_ id: JobID, _ settlement: Settlement, at now: Date) throws {
+  private func complete(_ id: JobID, _ job: SettledJob, _ settlement: Settlement, at now: Date) throws {
+    // Most jobs end this way, and each index whose columns a statement names costs time.
+    try run(
+      """
+      UPDATE job SET state = 'completed', bytes_done = :bytes_done, bytes_total = :bytes_total, attempt = :attempt,
+        crashes = :crashes, finished_at = :finished_at, failing_since = NULL, result = :result, resume_data = NULL,
+        finishing_device = NULL, finishing_inode = NULL, finishing_record = NULL,
+        error_code = NULL, error_message = NULL, error_status = NULL, error_transient = NULL
+      WHERE id = :id
+      """
+    ) { bind in
+      bind("bytes_done", job.bytesDone)
+      bind("bytes_total", job.bytesTotal)
+      bind("attempt", job.attempt)
+      bind("crashes", job.crashes)
+      bind("finished_at", now)
+      bind("result", job.result?.rawValue)
+      bind("id", id)
+    }
+    if job.hasForgottenCrashMarks {
+      try run("UPDATE job SET crash_marks = 0 WHERE id = :id") { $0("id", id) }
+    }
     if let destination = settlement.destination {
       try run("UPDATE job SET destination = :destination WHERE id = :id") { bind in
         bind("destination", destination)
@@ -163,6 +187,8 @@ private struct SettledJob {
   let startedAt: Int64
   var crashes: Int
   var crashMarks: Int
+  /// The settlement has set `crashMarks` to 0.
+  var hasForgottenCrashMarks = false
   var retryDelay: Int64
   var retryAt: Date?
   var failingSince: Date?
@@ -203,6 +229,7 @@ private struct SettledJob {
     crashes = settlement.crashed ? crashes.saturatingSum(settlement.isMarked ? 0 : 1) : 0
     // An attempt that was cut off, or stopped and continues later, does not show that the daemon survives the job.
     if !settlement.crashed, !settlement.attempt.isEndUnknown, settlement.event != .requeue || settlement.beginsUpload {
+      hasForgottenCrashMarks = crashMarks > 0
       crashMarks = 0
     }
     switch state {
