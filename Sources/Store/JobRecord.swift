@@ -95,7 +95,8 @@ extension JobRecord {
     blockedBy = try row.optionalJobID("blocked_by")
     waitsUntil = try row.optionalDate("waits_until")
     // A deadline that has passed, or that no longer counts after a retry, is not shown.
-    if try row.optionalDate("deadline") == nil { spec.options.schedule.deadline = nil }
+    let deadline = try row.optionalDate("deadline")
+    if deadline == nil, spec.options.schedule.deadline != nil { spec.options.schedule.deadline = nil }
     failingSince = try row.optionalDate("failing_since")
     let result: JobResult? = try row.optionalWord("result")
     job.result = state == .completed ? result ?? .transferred : nil

@@ -1,4 +1,5 @@
 public import TransferAPI
+import WireValues
 
 /// A job as the daemon has checked it: every path is absolute, every default is filled in.
 public struct JobSpec: Equatable, Sendable {
@@ -17,7 +18,10 @@ public struct JobSpec: Equatable, Sendable {
   public var origin: String
   /// The userinfo of the URL as the user gave it.
   public var credentials: Credentials?
-  public var options = JobOptions()
+  public var options: JobOptions {
+    _read { yield sharedOptions.value }
+    _modify { yield &sharedOptions.value }
+  }
   public var batch: String?
   /// Makes adding idempotent: at most one stored job of an owner has a key.
   public var key: String?
@@ -29,6 +33,10 @@ public struct JobSpec: Equatable, Sendable {
   /// The token of the daemon's own copy of the source, made from standard input. A relay: where its copy is, below the spool's
   /// directory for relays.
   public var spool: String?
+  /// Shared, because a job is copied at each step from the store to its transfer, and its options are many.
+  private var sharedOptions = JobSpec.standardOptions
+
+  private static let standardOptions = Shared(JobOptions())
 
   public struct Credentials: Equatable, Sendable {
     public var username: String

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import WireValues
 
 /// A request: what adapters may change. Described again for every attempt.
 public struct TransferRequest: Sendable {
@@ -36,13 +37,20 @@ public struct TransferRequest: Sendable {
   /// Turn it off for a request on behalf of another user: then only the request's own credentials are used.
   public var usesAmbientCredentials = true
   /// Proxy, addresses, versions, certificates and cookies, where they differ from the session's.
-  public var connection = ConnectionSettings()
+  public var connection: ConnectionSettings {
+    _read { yield sharedConnection.value }
+    _modify { yield &sharedConnection.value }
+  }
   /// Signs the request just before each transfer. Not for another origin: a redirect there is sent without signature.
   public var signer: (any RequestSigner)?
   /// For `ftp:` URLs; `nil`: the session's.
   public var ftpSecurity: FTPSecurity?
   /// For `sftp:` and `scp:` URLs; `nil`: the session's.
   public var ssh: SSHConfiguration?
+  /// Shared, because a request is copied at each step to its transfer, and few requests change these settings.
+  private var sharedConnection = TransferRequest.standardConnection
+
+  private static let standardConnection = Shared(ConnectionSettings())
 
   /// A request with these parts. It does not know the session's timeouts: the defaults are those of
   /// `SessionConfiguration`.

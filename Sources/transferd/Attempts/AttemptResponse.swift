@@ -4,8 +4,8 @@ import Store
 import TransferAPI
 import TransferEngine
 
-/// The result of an attempt, a download or an upload.
-enum AttemptResponse: Sendable {
+/// The result of an attempt, a download or an upload. Indirect, because responses are large, and each is passed on several times.
+indirect enum AttemptResponse: Sendable {
   case download(FileResponse)
   case upload(FileUploadResponse)
   case listing(ListingResponse)

@@ -119,7 +119,9 @@ struct JobRunner: Sendable {
     request.credentials = spec.credentials.map { Credentials(username: $0.username, password: $0.password) }
     request.connectTimeout = options.connectTimeout.map { .seconds($0) } ?? timeouts.connect
     request.stallTimeout = options.stallTimeout.map { .seconds($0) } ?? timeouts.stall
-    request.connection = try connection(spec)
+    let connection = try connection(spec)
+    // Most jobs leave the settings as they are, and share them.
+    if connection != request.connection { request.connection = connection }
     request.usesAmbientCredentials = paths.mayUseServiceCredentials(spec.owner)
     return request
   }

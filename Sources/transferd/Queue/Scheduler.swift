@@ -18,8 +18,8 @@ actor Scheduler {
     var quota: Int64?
   }
 
-  /// An attempt under way.
-  struct Active {
+  /// An attempt under way. A class, because a record is large, and reading one of its fields would copy all of it.
+  final class Active {
     let record: JobRecord
     /// `nil` until it starts.
     var request: AttemptRequest?
@@ -29,6 +29,8 @@ actor Scheduler {
     var isLimited = false
     /// They wait until the end of the attempt is stored.
     var waiters: [CheckedContinuation<JobState?, Never>] = []
+
+    init(record: JobRecord) { self.record = record }
   }
 
   let store: Store
