@@ -26,6 +26,13 @@ extension DownloadPipeline {
       isComparing: context.comparesFrom != nil)
   }
 
+  /// Whether bytes are missing, or may be: while the file's length is unknown, nothing says that a part is the last one
+  /// (RFC 9110 §14.4). The response to a request for what follows does: 416 with the length, or the whole file.
+  static func mayHaveMore(_ context: AttemptContext) -> Bool {
+    guard let total = context.total else { return context.bodyHead?.status == 206 }
+    return context.onDisk < total
+  }
+
   /// Discards the bytes after the last checkpoint, because they differ from the server's.
   /// - Returns: whether bytes remain that can be compared; false if they were discarded before.
   func cutToCheckpoint(_ context: inout AttemptContext) throws(TransferError) -> Bool {

@@ -317,11 +317,11 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
           throw error
         }
         if context.isShort { throw .response(.truncated(received: context.onDisk, expected: context.total)) }
-        guard let total = context.total, context.onDisk < total else { return }
+        guard Self.mayHaveMore(context) else { return }
         // A part may be shorter than requested (RFC 9110 §14.2): request the rest, as long as each response has at
         // least one byte.
         guard strategies.question.isRanged || context.pieces != nil, context.onDisk > onDiskBefore else {
-          throw .response(.truncated(received: context.onDisk, expected: total))
+          throw .response(.truncated(received: context.onDisk, expected: context.total))
         }
         strategies = self.strategies(context)
       case .alreadyComplete:

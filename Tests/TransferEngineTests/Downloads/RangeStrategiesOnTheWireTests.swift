@@ -170,6 +170,25 @@ import Testing
     try fixture.expectOnly(Self.old)
   }
 
+  @Test("the end of a part is not the end of a file whose length nothing tells")
+  func shortPartsOfUnknownLength() async throws {
+    let server = try LoopbackServer(
+      Self.good.chunked(isEnded: false, on: .first(1)).dropping(after: Self.cut).shorteningRange(to: 400_000)
+        .claimingTotal(nil))
+    let fixture = try DownloadFixture()
+    let first = try await fixture.download(server).response()
+    guard case .response(.truncated(Self.cut, nil))? = first.error else {
+      Issue.record("\(String(describing: first.error))")
+      return
+    }
+    let second = try await fixture.download(server, resumingWith: first.resumeData?.encoded()).response()
+    #expect(second.error == nil)
+    #expect(second.resumedFrom == Self.cut)
+    #expect(second.verification == .length)
+    #expect(server.requests.map(\.range) == [nil, Self.plain, "700000-", "\(Self.size)-"])
+    try fixture.expectOnly(Self.old)
+  }
+
   @Test("416 with the same length does not complete the download if the file has changed")
   func changed416() async throws {
     let server = try LoopbackServer(Self.good.chunked(isEnded: false, on: .first(1)).becoming(Self.sameSize))
