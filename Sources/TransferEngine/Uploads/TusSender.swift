@@ -76,7 +76,7 @@ struct TusSender: Sendable {
   func send(_ part: TusProgress.Part, from start: Int64, notes: Bool) async throws(TransferError) {
     let length = part.length
     let request = TusFields.request(try attempt.request.moved(to: part.url), .patch)
-    var offset = start
+    var (offset, furthest) = (start, start)
     var failures = 0
     var chunk = max(1, min(chunkSize ?? .max, server?.chunkLimit ?? .max))
     while offset < length {
@@ -85,13 +85,13 @@ struct TusSender: Sendable {
       let outcome = try await patch(request, part, offset..<end)
       switch outcome {
       case .moved(let next):
-        failures = next > offset ? 0 : failures + 1
+        failures = Self.failures(failures, from: offset, to: next, &furthest)
         offset = next
         if notes { try await attempt.ledger.note(acknowledged: attempt.tracker.progress.acknowledged) }
       case .elsewhere:
         let next = try await self.offset(of: part)
         attempt.tracker.correct(by: next - offset)  // checked: both lie within the part
-        failures = next > offset ? 0 : failures + 1
+        failures = Self.failures(failures, from: offset, to: next, &furthest)
         offset = next
       case .again: failures += 1
       case .tooLarge(let refusal):
@@ -104,6 +104,16 @@ struct TusSender: Sendable {
         throw .upload(.stuck(at: offset))
       }
     }
+  }
+
+  /// Counts the requests without progress. Only bytes that the server did not have before are progress: a server whose
+  /// offset goes back and forth would get the same bytes for ever.
+  private static func failures(_ count: Int, from offset: Int64, to next: Int64, _ furthest: inout Int64) -> Int {
+    if next > furthest {
+      furthest = next
+      return 0
+    }
+    return next > offset ? count : count + 1  // checked: the caller ends at `patience`
   }
 
   private enum Outcome {

@@ -182,6 +182,26 @@ import Testing
     #expect(tus.requests("PATCH").count == 3)
   }
 
+  @Test("a server whose offset goes back and forth does not get the same bytes for ever", arguments: [true, false])
+  func pendulum(takesBytes: Bool) async throws {
+    let fixture = try UploadFixture(size: 100_000)
+    let tus = try ScriptedTus { request, number in
+      switch request.method {
+      // It takes all bytes but the last one, and loses them again.
+      case "PATCH" where takesBytes && request.headers["Upload-Offset"] == "0":
+        .instead([.readBody(), .status(204, headers: ["Upload-Offset": "99999"]), .keepAlive])
+      case "PATCH": .instead([.readBody(), .status(409, headers: ["Content-Length": "0"]), .keepAlive])
+      case "HEAD":
+        .instead([.status(200, headers: ["Upload-Offset": takesBytes || number % 2 == 1 ? "0" : "1"]), .keepAlive])
+      default: nil
+      }
+    }
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
+    #expect(word(response.error) == "stuck")
+    #expect(response.error?.isTransient == true)
+    #expect(tus.requests("PATCH").count <= 8)
+  }
+
   @Test("chunks are sent with checksums if the server supports them, and a damaged chunk is sent again")
   func chunks() async throws {
     let fixture = try Self.fixture()
