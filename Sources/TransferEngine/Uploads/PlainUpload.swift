@@ -53,11 +53,10 @@ struct PlainUpload: UploadStrategy {
       if body.meter.taken < body.size || !error.isCancellation { attempt.ledger.clear() }
       throw error
     }
-    // The outcome is unknown if all bytes were sent and no response came.
+    // It is not sent again: that could store the file twice.
     if answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
     attempt.ledger.clear()
     _ = try answer.success()
-    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
     attempt.tracker.acknowledge(attempt.source.size)
   }
 

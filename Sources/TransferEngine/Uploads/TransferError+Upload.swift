@@ -13,7 +13,8 @@ extension TransferError {
 
   /// What went wrong with an upload at the server.
   public enum UploadFailure: Sendable, Equatable {
-    /// The whole body was sent and no response came: a request that must not be repeated may have been carried out.
+    /// The whole body was sent and no response came, or success was reported before that: a request that must not be
+    /// repeated may have been carried out.
     case outcomeUnknown
     /// The server reported success before it had received everything.
     case answeredEarly(sent: Int64, total: Int64)
@@ -61,7 +62,7 @@ extension TransferError.UploadFailure: CustomStringConvertible {
   public var description: String {
     switch self {
     case .outcomeUnknown:
-      "no response came to a request that was sent: the server may have stored the file. Check there; retry sends it again"
+      "the server did not confirm a request that was sent: it may have stored the file. Check there; retry sends it again"
     case .answeredEarly(let sent, let total):
       "the server reported success after \(sent) of \(total) bytes"
     case .lengthDiffers(let expected, let actual):

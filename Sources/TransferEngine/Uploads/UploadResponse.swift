@@ -58,9 +58,11 @@ extension UploadResponse {
     }
   }
 
-  /// Whether the whole body was sent and no response arrived.
+  /// Whether the request may have been carried out although it has not succeeded: the whole body was sent and no
+  /// response arrived, or success was reported before the whole body was sent.
   var isOutcomeUnknown: Bool {
-    guard let failure, head == nil else { return false }
+    if let head { return (200..<300).contains(head.status) && !isBodySent }
+    guard let failure else { return false }
     return isBodySent && !failure.cameBeforeTheRequest
   }
 }

@@ -109,6 +109,19 @@ import Testing
     #expect(word(await fixture.send(try fixture.upload(to: late.url("/a"))).error) == "success")
   }
 
+  @Test("a POST that is answered with a success before its whole body was sent is not sent again")
+  func earlyPost() async throws {
+    let fixture = try UploadFixture(size: 48 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      [.readBody(upTo: 1 << 16), .status(201, headers: ["Content-Length": "0"]), .close]
+    }
+    let response = await fixture.send(
+      try fixture.upload(to: server.url("/a"), method: .post), interceptor: .atOnce(3))
+    #expect(word(response.error) == "unknown")
+    #expect(response.error?.isTransient == false)
+    #expect(server.requests.count == 1)
+  }
+
   @Test("after a lost response a PUT can be retried, but a POST cannot", arguments: [true, false])
   func lostAnswer(isPUT: Bool) async throws {
     let fixture = try UploadFixture(size: 100_000)
