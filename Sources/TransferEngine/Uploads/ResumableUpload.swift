@@ -116,12 +116,16 @@ struct ResumableUpload: UploadStrategy {
     _ range: Range<Int64>,
     isCreation: Bool = false
   ) throws(TransferError) -> Outcome {
-    let isWhole = range.upperBound == attempt.source.size
+    let size = attempt.source.size
+    let isWhole = range.upperBound == size
     let head = answer.failure == nil ? answer.head : nil
     // The target itself responded: there is nothing to resume, whatever the response is.
     if let head, ResumableFields.isComplete(head) == true {
       attempt.ledger.clear()
       _ = try answer.success()
+      guard isWhole, answer.isBodySent else {
+        throw attempt.request.method == .post ? .upload(.outcomeUnknown) : early(answer, range, attempt)
+      }
       return .done
     }
     guard let progress = trail.progress else { return try plain(answer, attempt) }
@@ -129,20 +133,28 @@ struct ResumableUpload: UploadStrategy {
       attempt.tracker.end(transfer, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
       throw answer.failure ?? .connection(.broken("no response"))
     }
+    let told = head.count("Upload-Offset")
+    let isStored = isWhole && answer.isBodySent && ResumableFields.isComplete(head) == nil && told ?? size == size
     switch head.status {
-    case 200..<300 where isWhole && answer.isBodySent && ResumableFields.isComplete(head) == nil:
-      return .done
+    case 200..<300 where isStored: return .done
     case 200..<300:
-      let offset = head.count("Upload-Offset") ?? (answer.isBodySent ? range.upperBound : trail.acknowledged)
+      let offset = told ?? (answer.isBodySent ? range.upperBound : trail.acknowledged)
       guard range.lowerBound...range.upperBound ~= offset else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(offset) after bytes \(range)"))
       }
+      // checked: offset lies within the range
+      guard offset - range.lowerBound <= answer.sent else { throw early(answer, range, attempt) }
       attempt.tracker.end(transfer, bytes: offset - range.lowerBound)  // checked: offset lies within the range
       return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
     // If this is the response of the upload's own URL; the target's response may mean the target.
     case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
     default: throw head.refusal
     }
+  }
+
+  /// The error for a server that claims more bytes than were sent before it responded.
+  private func early(_ answer: UploadResponse, _ range: Range<Int64>, _ attempt: UploadAttempt) -> TransferError {
+    .upload(.answeredEarly(sent: range.lowerBound.saturatingSum(answer.sent), total: attempt.source.size))
   }
 
   /// No 104 arrived: it was a plain request.

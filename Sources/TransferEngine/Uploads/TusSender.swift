@@ -136,7 +136,8 @@ struct TusSender: Sendable {
       request.headers.set("Upload-Checksum", "sha1 " + (try await sha1(of: bytes)))
     }
     let transfer = attempt.body(of: bytes)
-    let head = try await attempt.wire.send(request, transfer.body).get()
+    let answer = try await attempt.wire.send(request, transfer.body)
+    let head = try answer.get()
     switch head.status {
     case 200..<300:
       guard let next = head.count("Upload-Offset") else {
@@ -145,6 +146,11 @@ struct TusSender: Sendable {
       }
       guard range.lowerBound...range.upperBound ~= next else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(next) after bytes \(range)"))
+      }
+      // A server cannot have bytes that were not sent before it responded.
+      // checked: next lies within the range
+      guard next - range.lowerBound <= answer.sent else {
+        throw .upload(.answeredEarly(sent: answer.sent, total: answer.size))
       }
       attempt.tracker.end(transfer.number, bytes: next - range.lowerBound)  // checked: next lies within the range
       return .moved(next)

@@ -109,9 +109,11 @@ struct TusUpload: UploadStrategy {
       && server?.extensions.contains("creation-with-upload") == true
     if withBody { request.headers[.contentType] = TusSender.contentType }
     let transfer = withBody ? attempt.body(of: attempt.source.range) : nil
-    let head = try await send(creating: request, transfer?.body, attempt)
+    let answer = try await send(creating: request, transfer?.body, attempt)
+    let head = try answer.created()
     let part = try self.part(head, attempt.source.range, creation)
-    let offset = min(size, head.count("Upload-Offset") ?? 0)
+    // A server cannot have bytes that were not sent before it responded.
+    let offset = min(size, answer.sent, head.count("Upload-Offset") ?? 0)
     if let transfer { attempt.tracker.end(transfer.number, bytes: offset) }
     if offset == size { return nil }
     try await attempt.ledger.record(.tus(TusProgress(parts: [part])), acknowledged: offset, for: attempt)
@@ -124,7 +126,7 @@ struct TusUpload: UploadStrategy {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Length", String(range.count))
     request.headers.set("Upload-Concat", "partial")
-    let head = try await send(creating: request, nil, attempt)
+    let head = try await send(creating: request, nil, attempt).created()
     return try part(head, range, creation)
   }
 
@@ -134,7 +136,7 @@ struct TusUpload: UploadStrategy {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Concat", "final;" + parts.map(\.url).joined(separator: " "))
     request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
-    let head = try await send(creating: request, nil, attempt)
+    let head = try await send(creating: request, nil, attempt).created()
     let final = try part(head, attempt.source.range, creation)
     try await attempt.ledger.record(
       .tus(TusProgress(parts: parts, final: final.url)), acknowledged: attempt.source.size, for: attempt)
@@ -159,10 +161,10 @@ struct TusUpload: UploadStrategy {
   /// Waits for the response even if the attempt is cancelled: otherwise an upload would exist that is not recorded.
   private func send(
     creating request: TransferRequest, _ body: UploadBody?, _ attempt: UploadAttempt
-  ) async throws(TransferError) -> ResponseHead {
+  ) async throws(TransferError) -> UploadResponse {
     let wire = attempt.wire
     return try await withCancellationGracePeriod { () throws(TransferError) in
-      try await wire.send(request, body ?? UploadBody(Data())).created()
+      try await wire.send(request, body ?? UploadBody(Data()))
     }
   }
 

@@ -137,6 +137,41 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
+  @Test("an end that the server reports before it can have all bytes is no success", arguments: [true, false])
+  func earlyEnd(isPUT: Bool) async throws {
+    let fixture = try UploadFixture(size: 48 << 20)
+    let server = try LoopbackServer(bodies: .byScript) { _ in
+      let fields: HeaderList = [
+        "Upload-Draft-Interop-Version": "8", "Upload-Complete": "?1", "Content-Length": "0",
+      ]
+      return [.readBody(upTo: 1 << 16), .status(201, headers: fields), .close]
+    }
+    let response = await fixture.send(
+      try fixture.upload(to: server.url("/a"), by: .resumable, method: isPUT ? .put : .post))
+    #expect(word(response.error) == (isPUT ? "early" : "unknown"))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test("an offset below the file's end in the last response is no success: the rest is sent")
+  func lowOffset() async throws {
+    let fixture = try UploadFixture(size: 1000)
+    let version = "Upload-Draft-Interop-Version: 8"
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      if request.method == "PUT" {
+        return [
+          .raw(Data("HTTP/1.1 104 Upload\r\n\(version)\r\nLocation: /u\r\n\r\n".utf8)), .readBody(),
+          .status(201, headers: ["Upload-Offset": "5", "Content-Length": "0"]), .keepAlive,
+        ]
+      }
+      return [.readBody(), .status(201, headers: ["Upload-Complete": "?1", "Content-Length": "0"]), .keepAlive]
+    }
+    let response = await fixture.send(try fixture.upload(to: server.url("/a"), by: .resumable))
+    #expect(word(response.error) == "success")
+    #expect(server.requests.map(\.method) == ["PUT", "PATCH"])
+    #expect(server.requests.last?.headers["Upload-Offset"] == "5")
+    #expect(server.requests.last?.bodyLength == 995)
+  }
+
   @Test("an upload is resumed after a failure of the server")
   func serverFailure() async throws {
     let fixture = try UploadFixture(size: Self.size)

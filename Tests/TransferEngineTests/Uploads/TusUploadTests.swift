@@ -202,6 +202,20 @@ import Testing
     #expect(tus.requests("PATCH").count <= 8)
   }
 
+  @Test("an offset beyond the bytes that were sent is no success", arguments: ["POST", "PATCH"])
+  func claims(_ method: String) async throws {
+    let fixture = try UploadFixture(size: 48 << 20)
+    let end = String(fixture.payload.size)
+    let tus = try ScriptedTus { request, number in
+      guard request.method == method, number == 0 else { return nil }
+      if method == "POST" { return .fields(["Upload-Offset": end]) }
+      return .instead([.readBody(upTo: 1 << 16), .status(204, headers: ["Upload-Offset": end]), .close])
+    }
+    let response = await fixture.send(try fixture.upload(to: tus.url, by: .tus(TusOptions())))
+    #expect(word(response.error) == (method == "POST" ? "success" : "early"))
+    #expect(tus.requests("PATCH").count == 1)
+  }
+
   @Test("chunks are sent with checksums if the server supports them, and a damaged chunk is sent again")
   func chunks() async throws {
     let fixture = try Self.fixture()
