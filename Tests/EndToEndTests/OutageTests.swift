@@ -118,16 +118,16 @@ import Testing
   @Test("a job fails after twenty consecutive attempts without progress, with the last reason and no further request")
   func exhausted() async throws {
     let daemon = try await Daemon()
-    // The server requests immediate retries. Otherwise the twentieth attempt comes after half an hour.
-    let server = try LoopbackServer(.file(size: 10).failing(503, retryAfter: .seconds(0)))
-    let job = try await daemon.finished(daemon.add(server.url("/x")))
+    // The server requests early retries. Otherwise the twentieth attempt comes after half an hour.
+    let server = try LoopbackServer(.file(size: 10).failing(503, retryAfter: .seconds(1)))
+    let job = try await daemon.finished(daemon.add(server.url("/x")), timeout: .seconds(110))
     #expect(job.state == "failed" && job.attempt == 20 && job.maxAttempts == 20, "\(job)")
     #expect(job.error?.code == "http-503" && job.error?.transient == true)
     #expect(server.requests.count == 20)
     #expect(try daemon.directory.names(in: "downloads").isEmpty)
     // An explicit retry resets the count.
     #expect(try await daemon.ctl("retry", "\(job.id)").status == 0)
-    #expect(try await daemon.finished("\(job.id)").attempt == 20)
+    #expect(try await daemon.finished("\(job.id)", timeout: .seconds(110)).attempt == 20)
     #expect(server.requests.count == 40)
   }
 

@@ -91,7 +91,8 @@ public struct RetryPolicy: RequestInterceptor {
   public static func isTransient(status: Int) -> Bool { TransientStatus.all.contains(status) }
 
   /// The delay before the next attempt: full jitter below scale × base^(attempt − 1), limited. `Retry-After` is a lower
-  /// bound, with up to a tenth added so that clients do not return all at once.
+  /// bound, with up to a tenth added so that clients do not return all at once. Without a delay in it (`0`, or a time in
+  /// the past) it says nothing: all attempts would be used up at once.
   /// - Parameters:
   ///   - attempt: failed attempts so far, 1 or more.
   ///   - retryAfter: the delay that the server asked for; `nil` for none.
@@ -99,7 +100,7 @@ public struct RetryPolicy: RequestInterceptor {
   public func delay<Generator: RandomNumberGenerator>(
     forAttempt attempt: Int, retryAfter: Duration?, using generator: inout Generator
   ) -> Duration {
-    if let retryAfter {
+    if let retryAfter, retryAfter > .zero {
       let asked = max(.zero, min(retryAfter, maximumRetryAfter))
       let spread = min(asked.inSeconds * 0.1, 10)
       return asked + .seconds(Double.random(in: 0...max(0, spread), using: &generator))

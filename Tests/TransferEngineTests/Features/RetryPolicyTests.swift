@@ -40,6 +40,16 @@ import Testing
     }
   }
 
+  @Test("a Retry-After without a delay does not shorten the delays")
+  func emptyRetryAfter() {
+    let policy = RetryPolicy(exponentialBackoffScale: 1)
+    var generator = SystemRandomNumberGenerator()
+    let delays = (0..<500).map { _ in
+      policy.delay(forAttempt: 4, retryAfter: .zero, using: &generator).inSeconds
+    }
+    #expect(delays.contains { $0 > 4 })
+  }
+
   static let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
 
   @Test(
