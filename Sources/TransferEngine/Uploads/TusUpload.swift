@@ -174,8 +174,10 @@ struct TusUpload: UploadStrategy {
     guard let location = head.headers[.location], !location.isEmpty else {
       throw .response(.malformed("the response to the creation of an upload has no Location"))
     }
+    // A relative URL begins at the one that responded (RFC 9110 §10.2.2), to which a redirect may have led.
+    let place = head.url.map { creation.moved(to: $0) } ?? creation
     return TusProgress.Part(
-      url: try creation.moved(to: location).url.string, start: range.lowerBound, end: range.upperBound,
+      url: try place.moved(to: location).url.string, start: range.lowerBound, end: range.upperBound,
       expires: TusSender.expiry(head))
   }
 

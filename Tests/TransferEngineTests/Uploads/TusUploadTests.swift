@@ -298,6 +298,18 @@ import Testing
     }
   }
 
+  @Test("a relative Location begins at the URL to which the creation was redirected")
+  func redirectedCreation() async throws {
+    let fixture = try Self.fixture()
+    let tus = try ScriptedTus { request, _ in
+      guard request.method == "POST" else { return nil }
+      return request.path == "/moved" ? .instead(.redirect(to: "/files/", status: 307)) : .location("u0")
+    }
+    let response = await fixture.send(try fixture.upload(to: tus.server.url("/moved"), by: .tus(TusOptions())))
+    #expect(word(response.error) == "success")
+    #expect(tus.bytes(of: "u0") == fixture.payload.data)
+  }
+
   @Test("an abandoned upload is deleted on the server, and a second abandon is no error")
   func abandon() async throws {
     let fixture = try Self.fixture()
