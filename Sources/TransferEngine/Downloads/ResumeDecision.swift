@@ -89,6 +89,11 @@ enum ResumeDecision: Equatable, Sendable {
     if let stored, stored.contradict(theirs) {
       return .nextStrategy(reason: "the file changed on the server (another ETag or date)")
     }
+    // A server that ignores If-Range may send any version; a 206 has the ETag that a 200 would have (RFC 9110
+    // §15.3.7).
+    if question.condition != nil, question.overlap == 0, stored?.strongETag != nil, theirs.etag == nil {
+      return .nextStrategy(reason: "the server sent a part without saying of which version")
+    }
     if let limit = total ?? storedTotal, last >= limit {
       return .nextStrategy(reason: "the server sent a part beyond the file's end")
     }

@@ -55,6 +55,14 @@ extension FileBehaviour {
     withoutETag(on: when).withoutLastModified(on: when)
   }
 
+  /// Sends no validators with a 206, although the 200 has some: that breaks RFC 9110 §15.3.7.
+  public func partsWithoutValidators() -> FileBehaviour {
+    answering(on: .ranged) { answer, _ in
+      guard answer.status == 206 else { return }
+      for name in ["ETag", "Last-Modified"] { answer.headers[name] = nil }
+    }
+  }
+
   /// Last-Modified equals Date, which makes it weak (RFC 9110 §8.8.2.2).
   public func modifiedJustNow(on when: When = .always) -> FileBehaviour {
     answering(on: when) { answer, _ in answer.headers["Last-Modified"] = answer.headers["Date"] }

@@ -47,6 +47,7 @@ import Testing
     ),
     Case("200 to If-Range, 206 without", good.rejectingIfRangeTag(), [plain, probe], resumedFrom: cut),
     Case("412 to If-Range, 206 without", good.failing(412, on: .conditional), [plain, probe], resumedFrom: cut),
+    Case("206 without the ETag", good.partsWithoutValidators(), [plain, probe], resumedFrom: cut),
     Case("206 with an unknown total", good.claimingTotal(nil), [plain], resumedFrom: cut),
     Case(
       "206 shorter than asked", good.shorteningRange(to: 200_000), [plain, "500000-", "700000-", "900000-"],
@@ -80,6 +81,10 @@ import Testing
     Case("206 as multipart/byteranges", good.multipartRanges(), [plain, probe, nil], resumedFrom: 0),
     Case(
       "206 with an unreadable Content-Range", good.contentRange("items 1-2/3"), [plain, probe, nil], resumedFrom: 0),
+    Case(
+      "changed, If-Range is ignored, 206 without the ETag",
+      good.becoming(sameSize, validators: .kept).partsWithoutValidators(), [plain, probe, nil], resumedFrom: 0,
+      result: sameSize),
     Case("206 with another total", good.claimingTotal(size + 1), [plain, probe, nil], resumedFrom: 0),
     Case(
       "206 with more bytes than its Content-Range", good.contentRange("bytes \(cut)-\(cut + 999)/\(size)"),

@@ -34,13 +34,26 @@ import Testing
       outcome: .append(overlap: 0, total: 5000)),
     Row(
       testDescription: "206 at N without a validator", status: 206, fields: [("Content-Range", "bytes 1000-4999/5000")],
-      question: conditional, outcome: .append(overlap: 0, total: 5000)),
+      question: conditional, outcome: .nextStrategy),
     Row(
-      testDescription: "206 of a part of the rest", status: 206, fields: [("Content-Range", "bytes 1000-1999/5000")],
-      question: conditional, outcome: .append(overlap: 0, total: 5000)),
+      testDescription: "206 with a date instead of the ETag", status: 206,
+      fields: [
+        ("Content-Range", "bytes 1000-4999/5000"), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"),
+      ], question: conditional, outcome: .nextStrategy),
     Row(
-      testDescription: "206 with an unknown total", status: 206, fields: [("Content-Range", "bytes 1000-4999/*")],
-      question: conditional, outcome: .append(overlap: 0, total: 5000)),
+      testDescription: "206 at N without a validator, to a date", status: 206,
+      fields: [("Content-Range", "bytes 1000-4999/5000")],
+      question: RangeQuestion(start: 1000, bytesOnDisk: 1000, condition: "Sun, 06 Nov 1994 08:49:37 GMT"),
+      outcome: .append(overlap: 0, total: 5000),
+      stored: Validators(lastModified: "Sun, 06 Nov 1994 08:49:37 GMT", date: "Mon, 07 Nov 1994 08:49:37 GMT")),
+    Row(
+      testDescription: "206 of a part of the rest", status: 206,
+      fields: [("Content-Range", "bytes 1000-1999/5000"), ("ETag", "\"v1\"")], question: conditional,
+      outcome: .append(overlap: 0, total: 5000)),
+    Row(
+      testDescription: "206 with an unknown total", status: 206,
+      fields: [("Content-Range", "bytes 1000-4999/*"), ("ETag", "\"v1\"")], question: conditional,
+      outcome: .append(overlap: 0, total: 5000)),
     Row(
       testDescription: "206 to a probe", status: 206, fields: [("Content-Range", "bytes 900-4999/5000")],
       question: probing, outcome: .append(overlap: 100, total: 5000)),
@@ -56,8 +69,8 @@ import Testing
       outcome: .nextStrategy),
     Row(
       testDescription: "206 with as many bytes as its part", status: 206,
-      fields: [("Content-Range", "bytes 1000-1999/5000"), ("Content-Length", "1000")], question: conditional,
-      outcome: .append(overlap: 0, total: 5000)),
+      fields: [("Content-Range", "bytes 1000-1999/5000"), ("Content-Length", "1000"), ("ETag", "\"v1\"")],
+      question: conditional, outcome: .append(overlap: 0, total: 5000)),
     Row(
       testDescription: "206 that ends at the largest number", status: 206,
       fields: [("Content-Range", "bytes 1000-9223372036854775807/*")], question: conditional, outcome: .nextStrategy,
@@ -68,7 +81,7 @@ import Testing
       total: nil),
     Row(
       testDescription: "206 that ends just before the largest number", status: 206,
-      fields: [("Content-Range", "bytes 1000-9223372036854775806/*")], question: conditional,
+      fields: [("Content-Range", "bytes 1000-9223372036854775806/*"), ("ETag", "\"v1\"")], question: conditional,
       outcome: .append(overlap: 0, total: nil), total: nil),
     Row(
       testDescription: "206 with a number that fits no 63 bits", status: 206,
