@@ -19,11 +19,11 @@ import TransferAPI
   }
 
   private func verdict(
-    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, bytesBefore: Int64 = 0, after: Int64 = 0,
-    of change: (inout JobSpec) -> Void = { _ in }
+    _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, number: Int? = nil, bytesBefore: Int64 = 0,
+    after: Int64 = 0, of change: (inout JobSpec) -> Void = { _ in }
   ) async throws -> AttemptVerdict {
     var (store, record, directory) = try await record(change)
-    record.job.attempt = attempt
+    (record.job.attempt, record.attemptNumber) = (attempt, number ?? attempt)
     record.job.bytesDone = bytesBefore
     var response = FileResponse(failing: error)
     response.bytesOnDisk = after
@@ -86,6 +86,15 @@ import TransferAPI
     #expect(verdict.settlement.resetAttempts)
     // The same bytes again are not progress.
     #expect(try await self.verdict(error, attempt: 3, bytesBefore: 20, after: 20).settlement.event == .fail)
+  }
+
+  @Test("bytes of a job that has none are progress, but not again after it has lost some")
+  func regainedBytes() async throws {
+    let error = TransferError.connection(.stalled)
+    let first = try await verdict(error, attempt: 3, after: 20)
+    #expect(first.settlement.resetAttempts && first.settlement.event == .postpone)
+    let again = try await verdict(error, attempt: 3, number: 5, after: 20)
+    #expect(!again.settlement.resetAttempts && again.settlement.event == .fail)
   }
 
   @Test(

@@ -37,7 +37,7 @@ struct AttemptVerdict {
     }
     // Progress is a net gain of bytes that the next attempt can use. Fetching known bytes again from 0 is not progress.
     let isProgress =
-      settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.job.bytesDone == 0)
+      settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.mayGainFirstBytes)
     settlement.resetAttempts = isProgress
     guard let error = response.error else {
       settlement.bytesDone = response.bytesOnDisk
@@ -190,6 +190,12 @@ struct AttemptVerdict {
     default: settlement.resumeData == .clear
     }
   }
+}
+
+extension JobRecord {
+  /// Whether bytes are progress for this job because it has had none. Not after its count of attempts began anew: a
+  /// server that takes bytes back and gives them again would be asked for ever.
+  var mayGainFirstBytes: Bool { job.bytesDone == 0 && job.attempt == attemptNumber }
 }
 
 extension TransferError {
