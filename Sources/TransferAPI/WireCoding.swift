@@ -66,8 +66,15 @@ public enum WireCoding {
     return rest.dropLast().allSatisfy { $0 != UInt8(ascii: "Z") }
   }
 
-  /// What is wrong with a JSON text, in one line for people.
+  /// The longest explanation, in Unicode scalars.
+  public static let maximumExplanation = 4000
+
+  /// What is wrong with a JSON text, in one line for people. It may repeat a part of the text, cut at `maximumExplanation`.
   public static func explain(_ error: any Error) -> String {
+    String(explanation(of: error).unicodeScalars.prefix(maximumExplanation))
+  }
+
+  private static func explanation(of error: any Error) -> String {
     switch error {
     case let error as WireError: return error.description
     case DecodingError.dataCorrupted(let context):

@@ -36,6 +36,18 @@ import TransferAPI
     #expect((try? lines[1].job.get()) != nil)
   }
 
+  @Test("a refused line counts with its message, which repeats only the beginning of a long name")
+  func refusals() {
+    let name = String(repeating: "u", count: 60_000)
+    let lines = lines("{\"\(name)\":1}\n{\"source\":5}\n", chunk: 65536)
+    #expect(lines.map(\.number) == [1, 2])
+    for line in lines {
+      guard case .failure(let problem) = line.job else { return #expect(Bool(false), "accepted") }
+      #expect(problem.detail.utf8.count <= WireCoding.maximumExplanation)
+      #expect(line.weight == 256 + problem.detail.utf8.count)
+    }
+  }
+
   @Test("the size of a group is limited")
   func groups() {
     var intake = BulkIntake()

@@ -81,7 +81,8 @@ struct BulkIntake {
       let job = try decoder.decode(NewJob.self, from: data)
       lines.append(Line(number: lineNumber, job: .success(job), weight: 256 + data.count))
     } catch {
-      lines.append(Line(number: lineNumber, job: .failure(Problem(.invalid, WireCoding.explain(error)))))
+      let problem = Problem(.invalid, WireCoding.explain(error))
+      lines.append(Line(number: lineNumber, job: .failure(problem), weight: 256 + problem.detail.utf8.count))
     }
   }
 
