@@ -34,6 +34,14 @@ import TransferAPI
     #expect(read(Array(text.utf8), .paths, chunk: chunk) == ["1 /a b", "2 #c\n", "4 /d\r", "5 /last"])
   }
 
+  @Test("a job that waits for the store counts with its texts, so that few long URLs wait and many short ones")
+  func weights() {
+    let long = String(repeating: "u", count: 32_000)
+    let spec = JobSpec(owner: 1, url: "http://h/?" + long, origin: "http://h:80", destination: "/d/u")
+    #expect(ListChecker.weight(of: .success(spec)) == 256 + spec.source.utf8.count + 4)
+    #expect(ListChecker.weight(of: .failure(Problem(.invalid, "no"))) == 258)
+  }
+
   @Test("an item that is too long is refused once, and the next one is read", arguments: [1, 9, 64, 10_000])
   func tooLong(_ chunk: Int) {
     let long = String(repeating: "x", count: 500)

@@ -39,8 +39,6 @@ struct JobIntake: Sendable {
     fileprivate var drafts: [Draft]
     /// Stored jobs that have the keys of new ones.
     fileprivate var known: [JobRecord]
-
-    var count: Int { drafts.count }
   }
 
   /// Looks for known keys, and checks the files of the others.

@@ -17,7 +17,7 @@ extension Handlers {
     return Reply.lines { writer in
       let memory = ResponseMemory(request)
       let pieces = BoundedQueue<ListCutter.Piece>(limit: maximumPieceBytesInQueue) { $0.weight }
-      let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedJobs) { $0.jobs.count }
+      let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedBytes) { $0.weight }
       let answers = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
         memory.extend()
       }
@@ -69,8 +69,8 @@ extension Handlers {
   private static let maximumPieceBytesInQueue = 256 << 10
   /// Pieces that are checked together: about 100 KiB, as one piece has at most `ServerLimits.readBytes`.
   private static let piecesAtOnce = 3
-  /// Jobs that are checked and wait for the store.
-  private static let maximumCheckedJobs = 2000
+  /// The weight of jobs that are checked and wait for the store: some 2,000 with URLs of usual length.
+  private static let maximumCheckedBytes = 768 << 10
 
   private static func cut(
     _ request: Request, _ format: BulkFormat, into pieces: BoundedQueue<ListCutter.Piece>
@@ -87,4 +87,6 @@ extension Handlers {
 struct CheckedLines: Sendable {
   var numbers: [Int]
   var jobs: JobIntake.CheckedJobs
+  /// The approximate number of bytes that they hold in memory.
+  var weight: Int
 }

@@ -40,9 +40,18 @@ struct ListChecker: Sendable {
       rest = rest.dropFirst(group.count)
       groups.append(
         CheckedLines(
-          numbers: group.map(\.number), jobs: await intake.checked(group.map(\.result), from: caller)))
+          numbers: group.map(\.number), jobs: await intake.checked(group.map(\.result), from: caller),
+          weight: group.reduce(0) { $0 + Self.weight(of: $1.result) }))
     }
     return groups
+  }
+
+  /// The approximate number of bytes that a line holds in memory until it is stored.
+  static func weight(of result: Result<JobSpec, Problem>) -> Int {
+    switch result {
+    case .success(let spec): 256 + spec.source.utf8.count + spec.destination.utf8.count
+    case .failure(let problem): 256 + problem.detail.utf8.count
+    }
   }
 
   private mutating func items(of piece: ListCutter.Piece) async -> [ListReader.Item<JobSpec>] {
