@@ -23,6 +23,19 @@ struct RowReader {
     count = sqlite3_column_count(statement)
   }
 
+  /// The bytes of all texts and blobs of the row.
+  var bytes: Int {
+    var bytes = 0
+    for index in 0..<max(0, count) {
+      switch sqlite3_column_type(statement, index) {
+      case SQLITE_TEXT, SQLITE_BLOB: bytes += Int(sqlite3_column_bytes(statement, index))
+      // sqlite3_column_bytes would make a text of a number.
+      default: break
+      }
+    }
+    return bytes
+  }
+
   struct Unreadable: Error, CustomStringConvertible {
     let description: String
   }

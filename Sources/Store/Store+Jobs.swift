@@ -12,6 +12,31 @@ extension Store {
     try await read { db in try JobRecord.fetch(db, ids, in: scope) }
   }
 
+  /// The jobs among `ids` that exist in scope, in the order of `ids`, until their rows have at least so many bytes
+  /// together.
+  /// - Returns: also how many of the ids were looked at: 1 or more, unless there are none.
+  public func records(
+    _ ids: [JobID], upTo bytes: Int, in scope: Scope
+  ) async throws(StoreError) -> (records: [JobRecord], count: Int) {
+    try await read { db in
+      let find = try PreparedStatement(db, JobRecord.byID)
+      var (records, count, sum): ([JobRecord], Int, Int) = ([], 0, 0)
+      for id in ids {
+        count += 1
+        let row = try find.row { bind in
+          bind("id", id)
+        } read: { row in
+          (record: try JobRecord(&row), bytes: row.bytes)
+        }
+        guard let row, scope.includes(row.record.spec.owner) else { continue }
+        records.append(row.record)
+        sum += row.bytes
+        guard sum < bytes else { break }
+      }
+      return (records, count)
+    }
+  }
+
   /// The jobs that this user added with these keys; keys without a job are left out. One call for all lines of a bulk add.
   public func jobs(keys: [String], owner: UInt32) async throws(StoreError) -> [String: JobRecord] {
     try await read { db in

@@ -41,6 +41,8 @@ import TransferAPI
         #expect(try await store.detail(id, in: scope)?.record.job.id == (ids.contains(id) ? id : nil))
       }
       #expect(try await store.records(all, in: scope).map(\.job.id) == ids)
+      let most = try await store.records(all, upTo: .max, in: scope)
+      #expect(most.records.map(\.job.id) == ids && most.count == all.count)
       #expect(try await store.jobs(limit: 9, in: scope).map(\.job.id) == ids)
       #expect(try await store.jobs(state: .queued, limit: 9, in: scope).map(\.job.id) == ids)
       #expect(try await store.jobs(after: ids[0], limit: 1, in: scope).map(\.job.id) == [ids[1]])

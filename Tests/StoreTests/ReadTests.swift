@@ -32,6 +32,19 @@ import TransferAPI
     #expect(try await store.jobs(state: .failed, limit: 9).isEmpty)
   }
 
+  @Test("records end when their rows have enough bytes, and at least one id is looked at")
+  func bytes() async throws {
+    let fixture = try await twelve()
+    defer { withExtendedLifetime(fixture) {} }  // keeps the fixture's directory
+    let store = fixture.store
+    let first = try await store.records([99, 2, 3], upTo: 1, in: .everything)
+    #expect(first.records.map(\.job.id) == [2] && first.count == 2)
+    let all = try await store.records([99, 2, 3], upTo: .max, in: .everything)
+    #expect(all.records.map(\.job.id) == [2, 3] && all.count == 3)
+    let none = try await store.records([], upTo: 1, in: .everything)
+    #expect(none.records.isEmpty && none.count == 0)
+  }
+
   @Test(
     "each selector has the expected ids",
     arguments: [

@@ -34,26 +34,16 @@ extension Handlers {
   ) async throws -> (ByteBuffer, JobID?) {
     await AsyncSemaphore.longResponses.enter()
     defer { AsyncSemaphore.longResponses.leave() }
+    let ids = try await daemon.store.ids(matching: selection, after: after, limit: exportPage, in: scope)
+    let (records, count) = try await daemon.store.records(ids, upTo: Reply.pieceBytes, in: scope)
     var text = JSONText()
-    let records: [JobRecord]
-    var last: JobID?
-    switch selection {
-    case .ids:
-      let ids = try await daemon.store.ids(matching: selection, after: after, limit: exportPage, in: scope)
-      records = try await daemon.store.records(ids, in: scope)
-      last = ids.count < exportPage ? nil : ids.last
-    case .batch(let batch):
-      records = try await daemon.store.jobs(batch: batch, after: after, limit: exportPage, in: scope)
-    case .state(let state):
-      records = try await daemon.store.jobs(state: state, after: after, limit: exportPage, in: scope)
-    case .all: records = try await daemon.store.jobs(after: after, limit: exportPage, in: scope)
-    }
-    if records.count == exportPage { last = records.last?.job.id }
     for record in records { try lines.write(record, to: &text) }
-    return (ByteBuffer(bytes: text.bytes), last)
+    let isLast = count == ids.count && count < exportPage
+    return (ByteBuffer(bytes: text.bytes), isLast ? nil : ids[..<count].last)
   }
 
-  /// Jobs of one page: about `Reply.pieceBytes`, which a client that does not read holds in memory.
+  /// The most jobs of one page. A client that does not read holds a page in memory, so it ends at about
+  /// `Reply.pieceBytes`: the options of one job may have some hundred KiB.
   private static let exportPage = 200
 }
 
