@@ -100,6 +100,10 @@ public struct JobOptions: Equatable, Sendable {
     guard headers.count <= HeaderRules.maximumCount else {
       throw WireError("more than \(HeaderRules.maximumCount) headers")
     }
+    let bytes = headers.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    guard bytes <= HeaderRules.maximumBytes else {
+      throw WireError("the headers have more than \(HeaderRules.maximumBytes) bytes")
+    }
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try HeaderRules.check(name: name, value: value) }
     let names = Set(headers.keys.map { $0.lowercased() })
     for name in secretHeaders.keys.sorted() {

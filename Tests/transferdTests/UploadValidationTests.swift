@@ -26,6 +26,10 @@ import TransferAPI
     return header
   }()
 
+  /// Twenty fields of 16 KB.
+  static let manyHeaders = Dictionary(
+    uniqueKeysWithValues: (1...20).map { ("X-\($0)", String(repeating: "a", count: 16_000)) })
+
   static let bad: [(String, @Sendable (inout NewJob) -> Void)] = [
     ("a relative source", { $0.source = "a" }), ("a source that climbs", { $0.source = "/a/../b" }),
     ("no URL", { $0.destination = nil }), ("a directory", { $0.directory = "/d" }),
@@ -55,6 +59,35 @@ import TransferAPI
       {
         $0.options.upload.uploadProtocol = .s3
         $0.destination = "https://h/bucket/key?versionId=1"
+      }
+    ),
+    ("endless headers", { $0.options.headers = manyHeaders }),
+    (
+      "an endless collection",
+      {
+        $0.options.upload.uploadProtocol = .webdav
+        $0.options.upload.collection = "https://h/" + String(repeating: "a", count: 40_000)
+      }
+    ),
+    (
+      "an endless endpoint",
+      {
+        $0.destination = "s3://K:S@bucket/key"
+        $0.options.s3.endpoint = "https://h.test/" + String(repeating: "a", count: 40_000)
+      }
+    ),
+    (
+      "an endless form",
+      {
+        $0.options.upload.uploadProtocol = .form
+        $0.options.upload.form = [FormField(name: "a", value: .text(String(repeating: "b", count: 300_000)))]
+      }
+    ),
+    (
+      "an endless name in a form",
+      {
+        $0.options.upload.uploadProtocol = .form
+        $0.options.upload.form = [FormField(name: String(repeating: "a", count: 2000), value: .text("b"))]
       }
     ),
     ("a reserved secret header", { $0.options.secretHeaders = ["Host": secret] }),

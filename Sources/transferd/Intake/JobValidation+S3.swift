@@ -17,6 +17,7 @@ extension JobValidation {
   /// The origin that connections and limits are counted for. For S3 without an endpoint it is the bucket's host.
   static func origin(of url: RequestURL, _ options: JobOptions.S3) throws(Problem) -> String {
     if let endpoint = options.endpoint {
+      try checkLength(of: endpoint)
       let endpoint = try Self.url(endpoint)
       guard endpoint.scheme == "http" || endpoint.scheme == "https" else {
         throw Problem(.invalid, "the endpoint must be an http or https URL")

@@ -62,11 +62,18 @@ extension JobValidation {
     if !options.form.isEmpty, options.uploadProtocol != .form {
       throw Problem(.invalid, "form fields need the protocol form")
     }
+    guard options.form.reduce(0, { $0 + $1.description.utf8.count }) <= maximumFormBytes else {
+      throw Problem(.invalid, "the fields of the form have more than \(maximumFormBytes) bytes")
+    }
+    guard options.form.allSatisfy({ $0.name.utf8.count <= maximumTextBytes }) else {
+      throw Problem(.invalid, "the name of a form field has more than \(maximumTextBytes) bytes")
+    }
     guard options.form.count(where: { $0.value == .file }) <= 1 else {
       throw Problem(.invalid, "a form can have only one file field")
     }
     var options = options
     if let collection = options.collection {
+      try checkLength(of: collection)
       let collection = try Self.url(collection)
       guard collection.origin == url.origin, isHTTP else {
         throw Problem(.invalid, "the collection must be on the destination's server")

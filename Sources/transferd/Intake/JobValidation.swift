@@ -18,6 +18,8 @@ struct JobValidation {
   /// Linux's PATH_MAX (4096), minus room for the part file's longer name.
   static let maximumPathBytes = 4000
   static let maximumURLBytes = 32 * 1024
+  /// All fields of a form, with their names.
+  static let maximumFormBytes = 256 << 10
 
   /// Validates a job.
   /// - Throws: `Problem` that describes the invalid option.
