@@ -4,6 +4,9 @@ public enum JobSelector: Equatable, Sendable {
   case batch(String)
   case state(JobState)
   case all
+
+  /// The most ids of one request: each of them may have a problem of its own in the response.
+  public static let maximumIDs = 100_000
 }
 
 extension JobSelector: Codable {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireValues
 
 /// The result of a verb on several jobs. With `ids`, the jobs that could not be changed are listed; with other
 /// selectors only counts are given.
@@ -26,5 +27,13 @@ public struct VerbOutcome: Codable, Equatable, Sendable {
     self.skipped = skipped
     self.problems = problems
     self.sentAgain = sentAgain
+  }
+
+  /// Adds the result for further ids.
+  public mutating func add(_ other: VerbOutcome) {
+    changed = changed.saturatingSum(other.changed)
+    skipped = skipped.saturatingSum(other.skipped)
+    problems += other.problems
+    if let again = other.sentAgain { sentAgain = (sentAgain ?? 0).saturatingSum(again) }
   }
 }

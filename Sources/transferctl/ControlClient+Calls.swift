@@ -47,8 +47,20 @@ extension ControlClient {
     return jobs
   }
 
+  /// More ids than one request may have are sent in several.
   func apply(_ verb: JobVerb, to selector: JobSelector) async throws -> VerbOutcome {
-    try await post("/v1/jobs:\(verb.rawValue)", selector)
+    let path = "/v1/jobs:\(verb.rawValue)"
+    guard case .ids(let ids) = selector, ids.count > JobSelector.maximumIDs else {
+      return try await post(path, selector)
+    }
+    var outcome = VerbOutcome(changed: 0, skipped: 0)
+    var rest = ids[...]
+    while !rest.isEmpty {
+      let part = rest.prefix(JobSelector.maximumIDs)
+      rest = rest.dropFirst(part.count)
+      outcome.add(try await post(path, JobSelector.ids(Array(part))))
+    }
+    return outcome
   }
 
   func change(_ id: JobID, _ change: JobChange) async throws -> ChangedJob {

@@ -163,6 +163,18 @@ import Testing
     #expect(try await daemon.curl("/healthz").status == 200)
   }
 
+  @Test("a verb takes 100,000 ids at once, whose problems all arrive, and refuses more")
+  func manyIDs() async throws {
+    let daemon = try await Daemon()
+    for (count, status, problems) in [(100_000, 200, 100_000), (100_001, 413, nil)] as [(Int, Int, Int?)] {
+      let ids = (1...count).map(String.init).joined(separator: ",")
+      let answer = try await daemon.curl(
+        "/v1/jobs:pause", "--data-binary", "@-", input: Data("{\"ids\":[\(ids)]}".utf8))
+      #expect(answer.status == status, "\(answer.body.prefix(200))")
+      #expect((answer.json["problems"] as? [Any])?.count == problems)
+    }
+  }
+
   /// Python's http.client does this. Regression: client and daemon waited for each other until the daemon disconnected.
   @Test("a client may send a long list completely before it reads the response")
   func unreadAnswers() async throws {

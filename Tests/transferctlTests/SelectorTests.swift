@@ -18,6 +18,15 @@ import TransferAPI
     #expect(try selector(["--all"]) == .all)
   }
 
+  @Test("more ids than one request may have are sent in several, and the results are added")
+  func manyIDs() async throws {
+    let daemon = ScriptedDaemon { _, _, count in (200, #"{"changed":1,"problems":[],"skipped":\#(count)}"#) }
+    let ids = (1...2 * JobSelector.maximumIDs + 1).map { JobID(Int64($0)) }
+    let outcome = try await daemon.client.apply(.pause, to: .ids(ids))
+    #expect(daemon.requests == Array(repeating: "POST /v1/jobs:pause", count: 3))
+    #expect(outcome == VerbOutcome(changed: 3, skipped: 3))
+  }
+
   @Test("the outcome is printed as counts, and problems with their ids")
   func words() {
     let problem = VerbOutcome.IDProblem(id: JobID(2), problem: Problem(.notFound, "no job 2"))

@@ -72,8 +72,8 @@ struct ControlRequest: Sendable {
   }
 
   /// The body, which is one JSON value.
-  func body<Value: Decodable>(_ type: Value.Type) async throws -> Value {
-    let body = try await collected(upTo: Self.maximumBodyBytes)
+  func body<Value: Decodable>(_ type: Value.Type, upTo limit: Int = Self.maximumBodyBytes) async throws -> Value {
+    let body = try await collected(upTo: limit)
     guard body.bytes.readableBytes > 0 else { throw Problem(.invalid, "the body is empty; it must be a JSON object") }
     return try withExtendedLifetime(body.reservation) {
       do {

@@ -17,6 +17,22 @@ enum Reply {
     return Response(status: status, headers: headers, body: .bytes(ByteBuffer(bytes: try line(value))))
   }
 
+  /// A value whose part of the server's memory is kept until the client has read it.
+  static func json(_ value: some Encodable, holding memory: MemoryBudget.Reservation?) throws -> Response {
+    guard let memory else { return try json(value) }
+    let text = ByteBuffer(bytes: try line(value))
+    return Response(
+      status: .ok, headers: ["Content-Type": "application/json"],
+      body: .stream { writer in
+        var rest = text
+        while let piece = rest.readSlice(length: min(pieceBytes, rest.readableBytes)), piece.readableBytes > 0 {
+          // A slice would keep all of the text until it is read.
+          try await writer.write(ByteBuffer(bytes: piece.readableBytesView))
+        }
+        withExtendedLifetime(memory) {}
+      })
+  }
+
   static func problem(_ problem: Problem) -> Response {
     let data = (try? line(problem)) ?? Data()
     return Response(

@@ -52,10 +52,35 @@ extension Handlers {
 
   static func verbs(_ verb: JobVerb) -> RouteTable.Handler {
     { request, daemon in
-      let selector = try await request.body(JobSelector.self)
+      let selector = try await request.body(JobSelector.self, upTo: maximumSelectorBytes)
+      let memory = try await reserve(for: selector, request)
       let scope = try request.scope()
       let selection = try await daemon.store.selection(of: selector, for: request.caller.uid, in: scope)
-      return try Reply.json(try await daemon.scheduler.apply(verb, matching: selection, in: scope))
+      return try Reply.json(try await daemon.scheduler.apply(verb, matching: selection, in: scope), holding: memory)
+    }
+  }
+
+  /// A list with the most ids, each of 19 digits.
+  private static let maximumSelectorBytes = 2 << 20
+  /// Ids whose results need no part of the server's memory.
+  private static let freeIDs = 1000
+  /// What an id takes with the problem that it may have, in bytes, until the client has read the response.
+  private static let bytesPerID = 1024
+
+  /// The part of the server's memory that the results of a selection need; `nil` for a few ids and for the other selectors,
+  /// whose response has counts alone.
+  private static func reserve(
+    for selector: JobSelector, _ request: ControlRequest
+  ) async throws -> MemoryBudget.Reservation? {
+    guard case .ids(let ids) = selector, ids.count > freeIDs else { return nil }
+    guard ids.count <= JobSelector.maximumIDs else {
+      throw Problem(
+        .tooLarge, "more than \(JobSelector.maximumIDs) ids; use several requests, or name a batch, a state or all")
+    }
+    do {
+      return try await request.request.reserve(ids.count * bytesPerID)
+    } catch let error as RequestError {
+      throw Problem(error)
     }
   }
 }
