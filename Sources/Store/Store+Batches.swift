@@ -13,14 +13,21 @@ extension Store {
     }
   }
 
-  /// All batches, in the order of their names and owners, including batches whose jobs were all removed.
-  public func batches(in scope: Scope) async throws(StoreError) -> [Batch] {
+  /// Batches in the order of their names and owners, including batches whose jobs were all removed.
+  /// - Parameters:
+  ///   - after: the last batch of the page before; `nil`: the first page.
+  ///   - limit: the most batches of a page.
+  public func batches(
+    after: BatchID? = nil, limit: Int = .max, in scope: Scope
+  ) async throws(StoreError) -> [Batch] {
     try await read { db in
       var batches: [Batch] = []
       let (table, condition) =
-        switch scope {
-        case .everything: ("batch", "")
-        case .owner: ("batch INDEXED BY batch_owner", "WHERE batch.owner = :owner")
+        switch (scope, after) {
+        case (.everything, nil): ("batch", "")
+        case (.everything, _?): ("batch", "WHERE (batch.name, batch.owner) > (:name, :owner)")
+        case (.owner, nil): ("batch INDEXED BY batch_owner", "WHERE batch.owner = :owner")
+        case (.owner, _?): ("batch INDEXED BY batch_owner", "WHERE batch.owner = :owner AND batch.name > :name")
         }
       let sql = """
         SELECT batch.name, batch.owner, batch.created_at, state_count.state, state_count.jobs
@@ -29,12 +36,14 @@ extension Store {
         \(condition) ORDER BY batch.name, batch.owner
         """
       try db.each(sql) { bind in
-        if case .owner(let uid) = scope { bind("owner", uid) }
+        if case .owner(let uid) = scope { bind("owner", uid) } else if let after { bind("owner", after.owner) }
+        if let after { bind("name", after.name) }
       } body: { row in
         let name = try row.text("name")
         let owner = try row.uid("owner")
         let createdAt = try row.date("created_at")
         if batches.last?.name != name || batches.last?.owner != owner {
+          guard batches.count < limit else { return false }
           batches.append(Batch(name: name, createdAt: createdAt, counts: StateCounts(), owner: owner))
         }
         batches[batches.count - 1].counts[try row.word("state")] = try row.int("jobs")

@@ -28,6 +28,25 @@ import TransferAPI
     return fixture
   }
 
+  @Test("pages of batches have no gap between them")
+  func batchPages() async throws {
+    let fixture = try Fixture()
+    for (n, owner, batch) in [(1, Self.alice, "a"), (2, Self.alice, "c"), (3, Self.bob, "a"), (4, Self.bob, "b")] {
+      try await fixture.add(spec(n, of: owner, batch: batch))
+    }
+    for scope in [Self.alices, Self.bobs, .everything] {
+      let all = try await fixture.store.batches(in: scope)
+      #expect(all.count == (scope == .everything ? 4 : 2))
+      var (pages, after): ([Batch], BatchID?) = ([], nil)
+      repeat {
+        let page = try await fixture.store.batches(after: after, limit: 1, in: scope)
+        pages += page
+        after = page.last.flatMap { batch in batch.owner.map { BatchID(owner: $0, name: batch.name) } }
+      } while after != nil
+      #expect(pages == all)
+    }
+  }
+
   @Test("a query reaches only the jobs of its scope")
   func queries() async throws {
     let fixture = try await four()

@@ -1,9 +1,46 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
 import Store
 import TransferAPI
 
 extension Handlers {
+  /// All batches, as one array that is written page by page: a client that does not read holds one page in memory.
   static let listBatches: RouteTable.Handler = { request, daemon in
-    try Reply.json(try await daemon.store.batches(in: try request.scope()))
+    let scope = try request.scope()
+    let first = try await batches(after: nil, in: scope, daemon)
+    return Response(
+      status: .ok, headers: ["Content-Type": "application/json"],
+      body: .stream { writer in
+        var page = first
+        try await writer.write(ByteBuffer(string: "["))
+        while true {
+          try await writer.write(page.text)
+          guard let last = page.last else { break }
+          page = try await batches(after: last, in: scope, daemon)
+        }
+        try await writer.write(ByteBuffer(string: "]\n"))
+      })
+  }
+
+  /// Batches of one page: about `Reply.pieceBytes` if their names are short.
+  private static let batchPage = 200
+
+  /// The elements of a page, with a comma before each of them that is not the first of all, and the batch after which
+  /// the next page begins; `nil` for the last page.
+  private static func batches(
+    after: BatchID?, in scope: Scope, _ daemon: DaemonServices
+  ) async throws -> (text: ByteBuffer, last: BatchID?) {
+    await AsyncSemaphore.longResponses.enter()
+    defer { AsyncSemaphore.longResponses.leave() }
+    let batches = try await daemon.store.batches(after: after, limit: batchPage, in: scope)
+    var text = ByteBuffer()
+    for (index, batch) in batches.enumerated() {
+      if index > 0 || after != nil { text.writeString(",") }
+      text.writeBytes(try WireCoding.encoder().encode(batch))
+    }
+    guard batches.count == batchPage, let last = batches.last, let owner = last.owner else { return (text, nil) }
+    return (text, BatchID(owner: owner, name: last.name))
   }
 
   static let showBatch: RouteTable.Handler = { request, daemon in

@@ -67,8 +67,8 @@ extension Handlers {
   /// What an id takes with the problem that it may have, in bytes, until the client has read the response.
   private static let bytesPerID = 1024
 
-  /// The part of the server's memory that the results of a selection need; `nil` for a few ids and for the other selectors,
-  /// whose response has counts alone.
+  /// The part of the server's memory that the results of a selection need; `nil` for a few ids and for the other
+  /// selectors, whose response has counts alone.
   private static func reserve(
     for selector: JobSelector, _ request: ControlRequest
   ) async throws -> MemoryBudget.Reservation? {
