@@ -20,8 +20,30 @@ enum Reply {
   /// A value whose part of the server's memory is kept until the client has read it.
   static func json(_ value: some Encodable, holding memory: MemoryBudget.Reservation?) throws -> Response {
     guard let memory else { return try json(value) }
-    let text = ByteBuffer(bytes: try line(value))
-    return Response(
+    return pieces(of: ByteBuffer(bytes: try line(value)), holding: memory)
+  }
+
+  /// A page whose length is not known before it is made. A long one needs a part of the server's memory until the client
+  /// has read it.
+  /// - Throws: `Problem` if too many long pages wait to be read.
+  static func json(_ page: JobPage, for request: Request) throws -> Response {
+    let text = ByteBuffer(bytes: try line(page))
+    guard text.readableBytes > freePageBytes else {
+      return Response(status: .ok, headers: ["Content-Type": "application/json"], body: .bytes(text))
+    }
+    guard let memory = request.tryReserve(min(text.readableBytes, maximumPageShare)) else {
+      throw Problem(.unavailable, "too many long responses wait to be read; read them first, or use a smaller limit")
+    }
+    return pieces(of: text, holding: memory)
+  }
+
+  /// A page up to this size needs no part of the server's memory, in bytes.
+  private static let freePageBytes = 1 << 20
+  /// What a page takes of that memory at most, in bytes: the share of one member.
+  private static let maximumPageShare = 8 << 20
+
+  private static func pieces(of text: ByteBuffer, holding memory: MemoryBudget.Reservation) -> Response {
+    Response(
       status: .ok, headers: ["Content-Type": "application/json"],
       body: .stream { writer in
         var rest = text

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPServer
 import NIOCore
 import NIOHTTP1
@@ -34,10 +35,11 @@ extension Handlers {
     await AsyncSemaphore.longResponses.enter()
     defer { AsyncSemaphore.longResponses.leave() }
     let batches = try await daemon.store.batches(after: after, limit: batchPage, in: scope)
+    let encoder = WireCoding.encoder()
     var text = ByteBuffer()
     for (index, batch) in batches.enumerated() {
       if index > 0 || after != nil { text.writeString(",") }
-      text.writeBytes(try WireCoding.encoder().encode(batch))
+      text.writeBytes(try encoder.encode(batch))
     }
     guard batches.count == batchPage, let last = batches.last, let owner = last.owner else { return (text, nil) }
     return (text, BatchID(owner: owner, name: last.name))

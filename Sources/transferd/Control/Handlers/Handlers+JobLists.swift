@@ -15,7 +15,7 @@ extension Handlers {
       await AsyncSemaphore.longResponses.enter()
       defer { AsyncSemaphore.longResponses.leave() }
       let jobs = try await list.next(limit)
-      return try Reply.json(JobPage(jobs: jobs, next: list.nextID))
+      return try Reply.json(JobPage(jobs: jobs, next: list.nextID), for: request.request)
     }
     return Reply.lines { [list] writer in
       var list = list
