@@ -14,7 +14,7 @@ struct VersionCommand: AsyncParsableCommand {
       guard let client = try await daemon.connection().find() else {
         return Notice.say("transferd is not running")
       }
-      try Output.standard.line("transferd \(try await client.stats().version)")
+      try Output.standard.line("transferd \(try await client.stats().version.printable)")
     } catch let error as OutputError {
       throw error
     } catch {
