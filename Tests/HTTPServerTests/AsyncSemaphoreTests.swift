@@ -16,7 +16,7 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<200 {
         group.addTask {
-          await semaphore.enter()
+          await semaphore.enter(for: 1)
           inside.mutate { inside in
             inside.now += 1
             inside.total += 1
@@ -34,11 +34,11 @@ import Testing
   @Test("tasks that wait get in in the order in which they asked")
   func order() async throws {
     let semaphore = AsyncSemaphore(places: 1)
-    await semaphore.enter()
+    await semaphore.enter(for: 1)
     let order = Watched<[Int]>([])
     for number in 0..<5 {
       Task {
-        await semaphore.enter()
+        await semaphore.enter(for: 1)
         order.mutate { $0.append(number) }
         semaphore.leave()
       }
@@ -47,5 +47,23 @@ import Testing
     semaphore.leave()
     try await order.wait(for: "all") { $0.count == 5 ? () : nil }
     #expect(order.value == [0, 1, 2, 3, 4])
+  }
+
+  @Test("users take turns, however many tasks one of them has")
+  func turns() async throws {
+    let semaphore = AsyncSemaphore(places: 1)
+    await semaphore.enter(for: 1)
+    let order = Watched<[UInt32]>([])
+    for (index, user) in ([1, 1, 1, 2, 2, 3] as [UInt32]).enumerated() {
+      Task {
+        await semaphore.enter(for: user)
+        order.mutate { $0.append(user) }
+        semaphore.leave()
+      }
+      while semaphore.waitingCount <= index { await Task.yield() }
+    }
+    semaphore.leave()
+    try await order.wait(for: "all") { $0.count == 6 ? () : nil }
+    #expect(order.value == [1, 2, 3, 1, 2, 1])
   }
 }

@@ -8,6 +8,8 @@ import TransferAPI
 /// Progress is the state at the time of sending, at most four times a second or as often as the watcher requests.
 struct EventStream {
   let daemon: DaemonServices
+  /// Who watches.
+  let user: UInt32
   var filter: EventFilter
   var cursor: Int64
   /// The time between two pieces of progress; `nil` without progress.
@@ -56,7 +58,7 @@ struct EventStream {
 
   /// - Returns: whether there are more events than one piece should hold.
   private mutating func appendNews(to buffer: inout ByteBuffer) async throws -> Bool {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: user)
     defer { AsyncSemaphore.longResponses.leave() }
     var text = JSONText()
     while true {

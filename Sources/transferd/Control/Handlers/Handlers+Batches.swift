@@ -8,8 +8,8 @@ import TransferAPI
 extension Handlers {
   /// All batches, as one array that is written page by page: a client that does not read holds one page in memory.
   static let listBatches: RouteTable.Handler = { request, daemon in
-    let scope = try request.scope()
-    let first = try await batches(after: nil, in: scope, daemon)
+    let (user, scope) = (request.caller.uid, try request.scope())
+    let first = try await batches(after: nil, for: user, in: scope, daemon)
     return Response(
       status: .ok, headers: ["Content-Type": "application/json"],
       body: .stream { writer in
@@ -18,7 +18,7 @@ extension Handlers {
         while true {
           try await writer.write(page.text)
           guard let last = page.last else { break }
-          page = try await batches(after: last, in: scope, daemon)
+          page = try await batches(after: last, for: user, in: scope, daemon)
         }
         try await writer.write(ByteBuffer(string: "]\n"))
       })
@@ -30,9 +30,9 @@ extension Handlers {
   /// The elements of a page, with a comma before each of them that is not the first of all, and the batch after which
   /// the next page begins; `nil` for the last page.
   private static func batches(
-    after: BatchID?, in scope: Scope, _ daemon: DaemonServices
+    after: BatchID?, for user: UInt32, in scope: Scope, _ daemon: DaemonServices
   ) async throws -> (text: ByteBuffer, last: BatchID?) {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: user)
     defer { AsyncSemaphore.longResponses.leave() }
     let batches = try await daemon.store.batches(after: after, limit: batchPage, in: scope)
     let encoder = WireCoding.encoder()

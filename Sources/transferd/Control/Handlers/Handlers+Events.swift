@@ -7,7 +7,7 @@ import TransferAPI
 extension Handlers {
   /// The history that follows an event number: as a stream of server-sent events without end, or with `follow=false` as lines.
   static let events: RouteTable.Handler = { request, daemon in
-    let scope = try request.scope()
+    let (user, scope) = (request.caller.uid, try request.scope())
     let filter = EventFilter(
       in: scope, jobs: try request.ids("jobs").map(Set.init), batch: try await request.batch(in: scope, daemon.store),
       finalOnly: try request.flag("final") ?? false)
@@ -16,7 +16,7 @@ extension Handlers {
     let since = try request.integer("since", in: Int64(0)...Int64.max).map { max($0, lastID ?? 0) } ?? lastID
     if try request.flag("follow") == false {
       let limit = try request.integer("limit", in: 1...10_000_000) ?? .max
-      return Reply.lines { try await writeHistory(to: $0, since: since ?? 0, limit: limit, filter, daemon) }
+      return Reply.lines { try await writeHistory(to: $0, for: user, since: since ?? 0, limit: limit, filter, daemon) }
     }
     let wantsSums = try request.flag("sums") ?? false
     let withProgress = try request.flag("progress") ?? false
@@ -32,22 +32,23 @@ extension Handlers {
       status: .ok, headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-store"],
       body: .stream { writer in
         if wantsSums {
-          var stream = SumStream(daemon: daemon, scope: scope, batch: filter.batch, cursor: start)
+          var stream = SumStream(daemon: daemon, user: user, scope: scope, batch: filter.batch, cursor: start)
           return try await stream.run(for: request.request, to: writer)
         }
-        var stream = EventStream(daemon: daemon, filter: filter, cursor: start, progressInterval: interval)
+        var stream = EventStream(daemon: daemon, user: user, filter: filter, cursor: start, progressInterval: interval)
         try await stream.run(for: request.request, to: writer)
       })
   }
 
   private static func writeHistory(
-    to writer: ResponseWriter, since: Int64, limit: Int, _ filter: EventFilter, _ daemon: DaemonServices
+    to writer: ResponseWriter, for user: UInt32, since: Int64, limit: Int, _ filter: EventFilter,
+    _ daemon: DaemonServices
   ) async throws {
     var filter = filter
     var cursor = since
     var left = limit
     while left > 0 {
-      let (page, last) = try await history(after: cursor, &left, &filter, daemon)
+      let (page, last) = try await history(after: cursor, for: user, &left, &filter, daemon)
       guard let last else { return }
       cursor = last
       try await writer.write(page)
@@ -56,9 +57,9 @@ extension Handlers {
 
   /// A page of lines, and the number of the last event that was looked at; `nil` if there was none.
   private static func history(
-    after cursor: Int64, _ left: inout Int, _ filter: inout EventFilter, _ daemon: DaemonServices
+    after cursor: Int64, for user: UInt32, _ left: inout Int, _ filter: inout EventFilter, _ daemon: DaemonServices
   ) async throws -> (ByteBuffer, Int64?) {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: user)
     defer { AsyncSemaphore.longResponses.leave() }
     var page = ByteBuffer()
     let events = try await daemon.store.events(

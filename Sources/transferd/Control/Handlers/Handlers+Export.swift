@@ -11,7 +11,7 @@ extension Handlers {
       if let ids = try request.ids("ids") { .ids(ids) } else if let batch = request.query("batch") {
         .batch(batch)
       } else { .all }
-    let scope = try request.scope()
+    let (user, scope) = (request.caller.uid, try request.scope())
     let selection = try await daemon.store.selection(of: selector, for: request.caller.uid, in: scope)
     if case .ids(let ids) = selection {
       let found = Set(try await daemon.store.records(ids, in: scope).map(\.job.id))
@@ -22,7 +22,7 @@ extension Handlers {
       var lines = ExportLines()
       repeat {
         let page: ByteBuffer
-        (page, after) = try await exported(selection, after: after, in: scope, daemon, &lines)
+        (page, after) = try await exported(selection, after: after, for: user, in: scope, daemon, &lines)
         try await writer.write(page)
       } while after != nil
     }
@@ -30,9 +30,10 @@ extension Handlers {
 
   /// A page of lines, and the id after which the next page begins; `nil` for the last page.
   private static func exported(
-    _ selection: JobSelection, after: JobID?, in scope: Scope, _ daemon: DaemonServices, _ lines: inout ExportLines
+    _ selection: JobSelection, after: JobID?, for user: UInt32, in scope: Scope, _ daemon: DaemonServices,
+    _ lines: inout ExportLines
   ) async throws -> (ByteBuffer, JobID?) {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: user)
     defer { AsyncSemaphore.longResponses.leave() }
     let ids = try await daemon.store.ids(matching: selection, after: after, limit: exportPage, in: scope)
     let (records, count) = try await daemon.store.records(ids, upTo: Reply.pieceBytes, in: scope)

@@ -12,7 +12,7 @@ extension Handlers {
     let limit = try request.integer("limit", in: 1...(wantsLines ? .max : 1000)) ?? (wantsLines ? .max : 100)
     var list = try await JobListing(request, daemon)
     guard wantsLines else {
-      await AsyncSemaphore.longResponses.enter()
+      await AsyncSemaphore.longResponses.enter(for: request.caller.uid)
       defer { AsyncSemaphore.longResponses.leave() }
       let jobs = try await list.next(limit)
       return try Reply.json(JobPage(jobs: jobs, next: list.nextID), for: request.request)
@@ -28,7 +28,7 @@ extension Handlers {
   }
 
   private static func lines(_ list: inout JobListing, _ left: inout Int) async throws -> ByteBuffer {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: list.user)
     defer { AsyncSemaphore.longResponses.leave() }
     var text = JSONText()
     for job in try await list.next(min(left, JobListing.pageSize)) {
@@ -45,6 +45,8 @@ struct JobListing: Sendable {
   static let pageSize = 200
 
   private let daemon: DaemonServices
+  /// Who asked for the list.
+  let user: UInt32
   private let scope: Scope
   private let state: JobState?
   private let batch: BatchID?
@@ -59,6 +61,7 @@ struct JobListing: Sendable {
   /// - Throws: `Problem` for parameters that cannot be used together.
   init(_ request: ControlRequest, _ daemon: DaemonServices) async throws {
     self.daemon = daemon
+    user = request.caller.uid
     scope = try request.scope()
     state = try request.state("state")
     let order = try request.query("order").map { text throws(Problem) in

@@ -15,7 +15,7 @@ extension Handlers {
     } else {
       counts = try await daemon.store.counts(in: scope)
     }
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: request.caller.uid)
     defer { AsyncSemaphore.longResponses.leave() }
     return try Reply.json(
       try await daemon.scheduler.plan(batch: batch, total: counts.queued + counts.retrying, in: scope))

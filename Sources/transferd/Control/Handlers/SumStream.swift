@@ -9,6 +9,8 @@ import WireValues
 /// number of the jobs: at most four times a second it reads the sums that the store keeps.
 struct SumStream {
   let daemon: DaemonServices
+  /// Who watches.
+  let user: UInt32
   let scope: Scope
   let batch: BatchID?
   var cursor: Int64
@@ -39,7 +41,7 @@ struct SumStream {
 
   /// - Returns: whether there are more failures.
   private mutating func append(to buffer: inout ByteBuffer, _ sent: inout WatchSums?) async throws -> Bool {
-    await AsyncSemaphore.longResponses.enter()
+    await AsyncSemaphore.longResponses.enter(for: user)
     defer { AsyncSemaphore.longResponses.leave() }
     let watched = try await daemon.store.watched(
       batch: batch, since: cursor, limit: Self.maximumFailures, in: batch.map { .owner($0.owner) } ?? scope)
