@@ -32,10 +32,10 @@ extension Store {
 
   /// The jobs among `ids` that exist in scope, in the order of `ids`, as clients see them.
   public func jobList(ids: [JobID], in scope: Scope) async throws(StoreError) -> [(job: ListedJob, batch: BatchID?)] {
-    try await records(ids, in: scope).map { record in
+    try await values(of: ids, in: scope) { record in
       (
-        ListedJob(job: record.job, waitFacts: record.waitFacts),
-        record.job.batch.map { BatchID(owner: record.spec.owner, name: $0) }
+        job: ListedJob(job: record.job, waitFacts: record.waitFacts),
+        batch: record.job.batch.map { BatchID(owner: record.spec.owner, name: $0) }
       )
     }
   }

@@ -12,6 +12,22 @@ extension Store {
     try await read { db in try JobRecord.fetch(db, ids, in: scope) }
   }
 
+  /// What `value` makes of the jobs among `ids` that exist in scope, in the order of `ids`, without each `nil`. The
+  /// records are not kept: those of many jobs need much memory.
+  public func values<Value: Sendable>(
+    of ids: [JobID], in scope: Scope, _ value: @escaping @Sendable (JobRecord) -> Value?
+  ) async throws(StoreError) -> [Value] {
+    try await read { db in
+      let find = try PreparedStatement(db, JobRecord.byID)
+      var values: [Value] = []
+      for id in ids {
+        guard let record = try JobRecord.fetch(find, id: id), scope.includes(record.spec.owner) else { continue }
+        if let value = value(record) { values.append(value) }
+      }
+      return values
+    }
+  }
+
   /// The jobs among `ids` that exist in scope, in the order of `ids`, until their rows have at least so many bytes
   /// together.
   /// - Returns: also how many of the ids were looked at: 1 or more, unless there are none.

@@ -60,6 +60,8 @@ import TransferAPI
         #expect(try await store.detail(id, in: scope)?.record.job.id == (ids.contains(id) ? id : nil))
       }
       #expect(try await store.records(all, in: scope).map(\.job.id) == ids)
+      let values = try await store.values(of: all, in: scope) { $0.job.id == ids[0] ? nil : $0.job.id }
+      #expect(values == Array(ids.dropFirst()))
       let most = try await store.records(all, upTo: .max, in: scope)
       #expect(most.records.map(\.job.id) == ids && most.count == all.count)
       #expect(try await store.jobs(limit: 9, in: scope).map(\.job.id) == ids)

@@ -68,16 +68,21 @@ extension Scheduler {
 
   /// Uploads that the server may or may not have received. A retry sends them again, and the outcome reports their number.
   private func uploadsWithUnknownOutcome(_ ids: [JobID], _ verb: JobVerb, in scope: Scope) async -> Set<JobID> {
-    guard verb == .retry, let records = try? await store.records(ids, in: scope) else { return [] }
-    return Set(
-      records.filter { $0.spec.transferKind == .upload && $0.job.error?.code == .outcomeUnknown }.map(\.job.id))
+    guard verb == .retry else { return [] }
+    let unknown = try? await store.values(of: ids, in: scope) { record -> JobID? in
+      record.spec.transferKind == .upload && record.job.error?.code == .outcomeUnknown ? record.job.id : nil
+    }
+    return Set(unknown ?? [])
   }
 
   /// An explicit retry overrides the origin's Retry-After.
   private func openOrigins(of ids: [JobID], in scope: Scope) async {
-    guard let records = try? await store.records(ids, in: scope) else { return }
+    let origins = try? await store.values(of: ids, in: scope) { record -> String? in
+      record.job.state == .queued ? record.spec.origin : nil
+    }
+    guard let origins else { return }
     let now = Date()
-    for name in Set(records.filter { $0.job.state == .queued }.map(\.spec.origin)) {
+    for name in Set(origins) {
       guard let state = queue.governor.reopen(name, now: now) else { continue }
       try? await store.blockOrigin(name, failures: state.failures, until: nil, at: now)
     }
@@ -175,19 +180,30 @@ extension Scheduler {
   /// Maximum number of times a job that runs again is stopped.
   private static let maximumStopRounds = 8
 
+  /// Bytes of rows that are read at once.
+  private static let recordBytes = 1 << 20
+
   /// Deletes part files. It must run before the row changes: a crash in between leaves a job without a part file, but never
   /// a part file without a job.
   private func removePartFiles(of ids: [JobID], _ verb: JobVerb, in scope: Scope) async {
-    guard let records = try? await store.records(ids, in: scope) else { return }
-    let ending = records.filter { record in
-      let state = record.job.state
-      guard state != .running, state != .completed, record.job.startedAt != nil || record.spec.spool != nil else {
-        return false
+    var rest = ids[...]
+    var freesSpool = false
+    while !rest.isEmpty {
+      guard
+        let (records, count) = try? await store.records(Array(rest.prefix(500)), upTo: Self.recordBytes, in: scope)
+      else { break }
+      rest = rest.dropFirst(count)
+      let ending = records.filter { record in
+        let state = record.job.state
+        guard state != .running, state != .completed, record.job.startedAt != nil || record.spec.spool != nil else {
+          return false
+        }
+        return verb == .remove || (try? state.applying(.cancel)) != nil
       }
-      return verb == .remove || (try? state.applying(.cancel)) != nil
+      await runner.removePartFiles(of: ending)
+      if ending.contains(where: { $0.spec.relay != nil }) { freesSpool = true }
     }
-    await runner.removePartFiles(of: ending)
-    if ending.contains(where: { $0.spec.relay != nil }) { await spoolFreed() }
+    if freesSpool { await spoolFreed() }
   }
 
   /// Changes the priority, the rate limit or the URL of a job in scope. A new URL of a running job starts a new attempt, which

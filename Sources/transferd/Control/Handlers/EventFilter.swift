@@ -43,8 +43,8 @@ struct EventFilter: Sendable {
     let unknown = jobs.subtracting(known.keys)
     guard !unknown.isEmpty else { return }
     for id in unknown { known[id] = false }
-    for record in try await store.records(Array(unknown), in: scope) {
-      known[record.job.id] = record.batch == batch
+    for id in try await store.values(of: Array(unknown), in: scope, { $0.batch == batch ? $0.job.id : nil }) {
+      known[id] = true
     }
   }
 }

@@ -14,7 +14,7 @@ extension Handlers {
     let (user, scope) = (request.caller.uid, try request.scope())
     let selection = try await daemon.store.selection(of: selector, for: request.caller.uid, in: scope)
     if case .ids(let ids) = selection {
-      let found = Set(try await daemon.store.records(ids, in: scope).map(\.job.id))
+      let found = Set(try await daemon.store.values(of: ids, in: scope) { $0.job.id })
       if let missing = ids.first(where: { !found.contains($0) }) { throw Problem(.notFound, "no job \(missing)") }
     }
     return Reply.lines { writer in
