@@ -84,6 +84,13 @@ import TransferAPI
       }
     ),
     (
+      "countless fields in a form",
+      {
+        $0.options.upload.uploadProtocol = .form
+        $0.options.upload.form = Array(repeating: FormField(name: "a", value: .text("b")), count: 2000)
+      }
+    ),
+    (
       "an endless name in a form",
       {
         $0.options.upload.uploadProtocol = .form

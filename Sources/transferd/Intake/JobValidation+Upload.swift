@@ -62,6 +62,9 @@ extension JobValidation {
     if !options.form.isEmpty, options.uploadProtocol != .form {
       throw Problem(.invalid, "form fields need the protocol form")
     }
+    guard options.form.count <= maximumFormFields else {
+      throw Problem(.invalid, "the form has more than \(maximumFormFields) fields")
+    }
     guard options.form.reduce(0, { $0 + $1.description.utf8.count }) <= maximumFormBytes else {
       throw Problem(.invalid, "the fields of the form have more than \(maximumFormBytes) bytes")
     }

@@ -20,6 +20,7 @@ struct JobValidation {
   static let maximumURLBytes = 32 * 1024
   /// All fields of a form, with their names.
   static let maximumFormBytes = 256 << 10
+  static let maximumFormFields = 1000
 
   /// Validates a job.
   /// - Throws: `Problem` that describes the invalid option.
