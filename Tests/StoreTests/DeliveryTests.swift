@@ -138,6 +138,24 @@ import TransferAPI
     #expect(try await due(fixture, at: 201).map(\.attempts) == [0, 0, 0, 0])
   }
 
+  /// A wrong clock at the start of the machine silenced a target for as long as the clock had been ahead.
+  @Test("after the clock was set back, a target does not wait, and new events do not wait with the old ones")
+  func setBack() async throws {
+    let (fixture, _) = try fixture()
+    let store = fixture.store
+    let year = 365.0 * 86_400
+    try await fail(fixture, 1, at: year)
+    let first = try #require(try await store.dueDeliveries(to: "failed", now: Fixture.at(year), limit: 10).first)
+    #expect(try await store.postpone(first, until: Fixture.at(year + 9), givingUpThrough: Fixture.at(1)) == 0)
+    try await fail(fixture, 2, at: 100)
+    #expect(try await due(fixture, at: 100).isEmpty)
+    let longest = FollowUpWaits(fileAction: 300, remoteCleanup: 3600, delivery: 21_600)
+    try await store.replanFollowUps(longest: longest, now: Fixture.at(100))
+    let left = try await due(fixture, at: 100)
+    #expect(left.map(\.target) == ["failed", "all", "failed", "all"])
+    #expect(left.allSatisfy { $0.createdAt == Fixture.at(100) })
+  }
+
   /// Events that were given up one by one, each after a try of its own, kept a receiver busy that answers nothing.
   @Test("old events of a target are given up together, and the others wait")
   func givesUp() async throws {

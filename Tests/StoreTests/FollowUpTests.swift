@@ -63,6 +63,22 @@ import WireValues
     #expect(try await fixture.record(id).job.action?.state == .pending)
   }
 
+  @Test("after the clock was set back, nothing waits for longer than it was ever postponed")
+  func setBack() async throws {
+    let fixture = try Fixture()
+    let store = fixture.store
+    let ids = [try await upload(fixture), try await upload(fixture, "/b")]
+    for id in ids { try await complete(fixture, id) }
+    let ends = [JobID: Double](uniqueKeysWithValues: zip(ids, [350, 90_000]))
+    try await store.record(
+      ends.map { .init(job: $0.key, end: .postponed(until: Fixture.at($0.value)), message: "full") },
+      at: Fixture.at(50))
+    let longest = FollowUpWaits(fileAction: 300, remoteCleanup: 3600, delivery: 21_600)
+    try await store.replanFollowUps(longest: longest, now: Fixture.at(50))
+    #expect(try await store.dueFileActions(now: Fixture.at(50), limit: 10).map(\.job) == [ids[1]])
+    #expect(try await store.dueFileActions(now: Fixture.at(350), limit: 10).count == 2)
+  }
+
   @Test("an action outlives the job's removal")
   func removed() async throws {
     let fixture = try Fixture()

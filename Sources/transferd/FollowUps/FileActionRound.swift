@@ -11,6 +11,8 @@ import WireValues
 enum FileActionRound {
   /// Maximum number of directories that are open at the same time.
   private static let maximumDirectories = 16
+  /// Maximum delay in seconds between two attempts.
+  static let maximumDelay = 300.0
 
   /// - Parameter rules: the rules for where a job's owner may change files.
   static func perform(
@@ -54,7 +56,7 @@ enum FileActionRound {
   }
 
   private static func postponed(_ action: PendingFileAction, _ message: String, _ now: Date) -> FileActionOutcome {
-    let seconds = min(300.0, Double(1 << min(action.attempts, 8)))
+    let seconds = min(maximumDelay, Double(1 << min(action.attempts, 8)))
     return FileActionOutcome(
       job: action.job, end: .postponed(until: now.addingTimeInterval(seconds)), message: message)
   }

@@ -8,7 +8,7 @@ extension FollowUpRunner {
   /// Maximum number of concurrent cleanups.
   private static let maximumConcurrentCleanups = 4
   /// Maximum delay in seconds between two attempts.
-  private static let maximumDelay = 3600.0
+  static let maximumCleanupDelay = 3600.0
   /// A cleanup is given up after this time in seconds, because the server is gone or does not allow it.
   private static let maximumCleanupAge: TimeInterval = 30 * 86400
 
@@ -43,7 +43,7 @@ extension FollowUpRunner {
       return try await store.settle(
         cleanup, reason: "gave up deleting the unfinished upload on \(server): \(error)", at: Date())
     }
-    let delay = min(Self.maximumDelay, Double(1 << min(cleanup.attempts, 12)))
+    let delay = min(Self.maximumCleanupDelay, Double(1 << min(cleanup.attempts, 12)))
     logger.info(
       "cannot delete an unfinished upload on the server yet",
       metadata: ["job": "\(cleanup.job)", "origin": "\(server)", "error": "\(error)"])

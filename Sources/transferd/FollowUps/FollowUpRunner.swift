@@ -30,8 +30,24 @@ actor FollowUpRunner {
   func setHooks(_ hooks: HookConfiguration) { self.hooks = hooks }
 
   /// Starts running actions. Call it when the daemon is ready.
-  func start() {
+  func start() async {
     isStarted = true
+    await clockChanged()
+  }
+
+  /// The wall clock was set, or may have been while the daemon did not run: other actions may be due now, and none
+  /// waits for a time that the clock has left again.
+  func clockChanged() async {
+    let longest = FollowUpWaits(
+      fileAction: FileActionRound.maximumDelay, remoteCleanup: Self.maximumCleanupDelay,
+      delivery: Webhook.maximumDelay)
+    do {
+      try await store.replanFollowUps(longest: longest, now: Date())
+    } catch StoreError.closed {
+      return
+    } catch {
+      logger.error("cannot run follow-up actions", metadata: ["error": "\(error)"])
+    }
     wake()
   }
 

@@ -53,6 +53,7 @@ struct DaemonProcess: Sendable {
           for await _ in ClockChanges.stream() {
             await parts.scheduler.clockChanged()
             await parts.limits.clockChanged()
+            await parts.followUps.clockChanged()
           }
         }
         for await reason in stops {
