@@ -59,11 +59,11 @@ extension UploadResponse {
   }
 
   /// Whether the request may have been carried out although it has not succeeded: the whole body was sent and no
-  /// response arrived, or success was reported before the whole body was sent.
+  /// response arrived, or success was reported before the whole body was sent. libcurl reports no failure if the connection
+  /// ends in the middle of the response's head.
   var isOutcomeUnknown: Bool {
     if let head { return (200..<300).contains(head.status) && !isBodySent }
-    guard let failure else { return false }
-    return isBodySent && !failure.cameBeforeTheRequest
+    return isBodySent && failure.map { !$0.cameBeforeTheRequest } ?? true
   }
 }
 

@@ -152,6 +152,18 @@ import Testing
     #expect(server.requests.count == 3)
   }
 
+  /// libcurl ends such a transfer without an error.
+  @Test("a POST whose response breaks off in its head is not sent again")
+  func brokenHead() async throws {
+    let fixture = try UploadFixture(size: 1000)
+    let server = try LoopbackServer { _ in [.raw(Data("HTTP/1.1 200 OK\r\nX-Field: a".utf8)), .close] }
+    let upload = try fixture.upload(to: server.url("/a"), method: .post)
+    let response = await fixture.send(upload, interceptor: .atOnce(3))
+    #expect(word(response.error) == "unknown")
+    #expect(response.ledger != nil)
+    #expect(server.requests.count == 1)
+  }
+
   @Test("a POST that is interrupted before its last byte, or refused, leaves no ledger")
   func brokenPost() async throws {
     let fixture = try UploadFixture(size: 64 << 20)
