@@ -60,6 +60,13 @@ public struct UploadLedger: Sendable, Equatable, Codable {
     }
   }
 
+  /// Why this upload cannot go on with another version of its source. A POST that the server may have carried out is not
+  /// followed by another one, whatever has become of the file since: perhaps only its time is another.
+  func errorOfChangedSource(_ upload: FileUpload) -> TransferError {
+    if case .posting = progress, target == upload.request.url.ledgerTarget { return .upload(.outcomeUnknown) }
+    return .source(.changed(upload.source))
+  }
+
   /// The ledger to store: JSON without secrets, stable across versions.
   public func encoded() -> Data {
     let encoder = JSONEncoder()

@@ -102,7 +102,7 @@ struct UploadPipeline: AttemptPipeline, Sendable {
     if Task.isCancelled { throw .cancelled }
     let (path, rules) = (upload.source, upload.rules)
     let source = try await BlockingIO.run { () throws(TransferError) in try OpenSource(path: path, rules: rules) }
-    if let ledger = context.ledger, ledger.source != source.identity { throw .source(.changed(path)) }
+    if let ledger = context.ledger, ledger.source != source.identity { throw ledger.errorOfChangedSource(upload) }
     context.source = source.identity
     let request = try await session.adapted(core.authenticated(upload.request), interceptor, core.record)
     if let ledger = context.ledger, ledger.target != upload.request.url.ledgerTarget {

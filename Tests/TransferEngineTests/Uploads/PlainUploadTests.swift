@@ -164,6 +164,27 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
+  /// The same file with another time was stored twice.
+  @Test("a POST with an unknown outcome is not sent again because its source has changed since")
+  func unknownThenChanged() async throws {
+    let fixture = try UploadFixture(size: 1000)
+    let server = try LoopbackServer { _ in [.close] }
+    let upload = try fixture.upload(to: server.url("/a"), method: .post)
+    let first = await fixture.send(upload)
+    #expect(word(first.error) == "unknown")
+    try fixture.change(to: Payload(size: 2000, seed: 2), inPlace: false)
+    #expect(first.ledger != nil)
+    let second = await fixture.send(upload, resumingWith: first.ledger)
+    #expect(word(second.error) == "unknown")
+    #expect(second.ledger == first.ledger)
+    #expect(server.requests.count == 1)
+    // To another target it is another upload.
+    let other = try LoopbackServer { _ in .response(201) }
+    let elsewhere = try fixture.upload(to: other.url("/b"), method: .post)
+    let third = await fixture.send(elsewhere, resumingWith: first.ledger)
+    #expect(word(third.error) == "success")
+  }
+
   @Test("a POST that is interrupted before its last byte, or refused, leaves no ledger")
   func brokenPost() async throws {
     let fixture = try UploadFixture(size: 64 << 20)
