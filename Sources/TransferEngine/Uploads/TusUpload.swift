@@ -9,8 +9,6 @@ struct TusUpload: UploadStrategy {
   /// Where uploads are created; `nil`: the request's own URL.
   var endpoint: RequestURL?
 
-  /// Files up to this size are sent with the request that creates the upload, if the server supports that.
-  static let smallSize: Int64 = 1 << 20
   /// Smaller files are not sent in parallel.
   static let parallelSize: Int64 = 64 << 20
 
@@ -64,9 +62,9 @@ struct TusUpload: UploadStrategy {
     try await attempt.resume(from: try offsets.checkedSum.orThrow(TransferError.upload(.gone)))
     let isParallel = parts.isEmpty ? mustSplit(attempt.source.size, server) : parts[0].end < attempt.source.size
     if parts.isEmpty, !isParallel {
-      guard let (part, offset) = try await create(whole: creation, server, attempt) else { return }
+      guard let part = try await create(whole: creation, attempt) else { return }
       parts = [part]
-      offsets = [offset]
+      offsets = [0]
     }
     guard isParallel else {
       try await sender.send(parts[0], from: offsets[0], notes: true)
@@ -96,28 +94,20 @@ struct TusUpload: UploadStrategy {
 
   // MARK: Creation
 
-  /// - Returns: `nil` if the file was small enough to be sent with the request.
+  /// No bytes are sent with the request (the creation-with-upload extension): whether its response arrives or not, an
+  /// upload that was not recorded must not become a second file.
+  /// - Returns: `nil` for an empty file, whose upload is complete.
   private func create(
-    whole creation: TransferRequest, _ server: TusServer?, _ attempt: UploadAttempt
-  ) async throws(TransferError) -> (TusProgress.Part, Int64)? {
+    whole creation: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> TusProgress.Part? {
     let size = attempt.source.size
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Length", String(size))
     request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
-    let withBody =
-      size > 0 && size <= min(Self.smallSize, options.chunkSize ?? .max)
-      && server?.extensions.contains("creation-with-upload") == true
-    if withBody { request.headers[.contentType] = TusSender.contentType }
-    let transfer = withBody ? attempt.body(of: attempt.source.range) : nil
-    let answer = try await send(creating: request, transfer?.body, attempt)
-    let head = try answer.created()
-    let part = try self.part(head, attempt.source.range, creation)
-    // A server cannot have bytes that were not sent before it responded.
-    let offset = min(size, answer.sent, head.count("Upload-Offset") ?? 0)
-    if let transfer { attempt.tracker.end(transfer.number, bytes: offset) }
-    if offset == size { return nil }
-    try await attempt.ledger.record(.tus(TusProgress(parts: [part])), acknowledged: offset, for: attempt)
-    return (part, offset)
+    let part = try self.part(try await send(creating: request, attempt), attempt.source.range, creation)
+    if size == 0 { return nil }
+    try await attempt.ledger.record(.tus(TusProgress(parts: [part])), for: attempt)
+    return part
   }
 
   private func create(
@@ -126,7 +116,7 @@ struct TusUpload: UploadStrategy {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Length", String(range.count))
     request.headers.set("Upload-Concat", "partial")
-    let head = try await send(creating: request, nil, attempt).created()
+    let head = try await send(creating: request, attempt)
     return try part(head, range, creation)
   }
 
@@ -136,7 +126,7 @@ struct TusUpload: UploadStrategy {
     var request = TusFields.request(creation, .post)
     request.headers.set("Upload-Concat", "final;" + parts.map(\.url).joined(separator: " "))
     request.headers.set("Upload-Metadata", TusFields.metadata(options, source: attempt.source))
-    let head = try await send(creating: request, nil, attempt).created()
+    let head = try await send(creating: request, attempt)
     let final = try part(head, attempt.source.range, creation)
     try await attempt.ledger.record(
       .tus(TusProgress(parts: parts, final: final.url)), acknowledged: attempt.source.size, for: attempt)
@@ -160,11 +150,11 @@ struct TusUpload: UploadStrategy {
 
   /// Waits for the response even if the attempt is cancelled: otherwise an upload would exist that is not recorded.
   private func send(
-    creating request: TransferRequest, _ body: UploadBody?, _ attempt: UploadAttempt
-  ) async throws(TransferError) -> UploadResponse {
+    creating request: TransferRequest, _ attempt: UploadAttempt
+  ) async throws(TransferError) -> ResponseHead {
     let wire = attempt.wire
     return try await withCancellationGracePeriod { () throws(TransferError) in
-      try await wire.send(request, body ?? UploadBody(Data()))
+      try await wire.send(request, UploadBody(Data())).created()
     }
   }
 
