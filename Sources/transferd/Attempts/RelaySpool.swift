@@ -33,6 +33,7 @@ struct RelaySpool: Sendable {
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
       throw .file(.permission("cannot create the directory \(directory): \(String(cString: strerror(errno)))"))
     }
+    StateDirectory.synchronizeNames(in: directory.parentPath)
   }
 
   /// Deletes a copy and what there is of it. Blocks.

@@ -116,7 +116,7 @@ struct SpoolDirectory: Sendable {
     return Spool(token: token, bytes: Int64(status.st_size))
   }
 
-  /// Syncs the file and its directories to disk.
+  /// Syncs the file and its directories to disk, and the name of the first one in the state directory.
   /// - Returns: the path of the file.
   func commit(_ token: String, in scope: Scope) throws(Problem) -> String {
     guard let directory = directory(of: token, in: scope), let file = Self.file(in: directory) else {
@@ -128,6 +128,7 @@ struct SpoolDirectory: Sendable {
       defer { close(descriptor) }
       guard fsync(descriptor) == 0 else { throw Self.problem("cannot sync \(path) to disk") }
     }
+    StateDirectory.synchronizeNames(in: path.parentPath)
     return file
   }
 

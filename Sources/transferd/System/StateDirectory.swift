@@ -37,5 +37,15 @@ enum StateDirectory {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw Unsafe(description: "cannot create the directory \(path): \(String(cString: strerror(errno)))")
     }
+    synchronizeNames(in: path.parentPath)
+  }
+
+  /// Syncs the names in a directory to disk, after one was made there: what is synced below a name counts only with it.
+  /// Errors are ignored: a directory that this user may not read cannot be synced. Blocks.
+  static func synchronizeNames(in path: String) {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
   }
 }
