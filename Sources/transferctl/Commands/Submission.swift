@@ -56,8 +56,7 @@ struct Submission {
         break
       } catch ControlError.unreachable(let reason) {
         guard !isLast, submission.reconnects, let connection else {
-          if body.form == .one { throw ControlError.unreachable(reason) }
-          throw CommandFailure(.unreachable, "\(reason); \(submission.tally)")
+          throw CommandFailure(.unreachable, "\(reason); \(submission.doubt)")
         }
         submission.isAgain = true
         submission.client = try await connection.reopen(submission.client.socket)
@@ -114,6 +113,12 @@ struct Submission {
   /// `added 3 of 5 jobs; 2 refused`
   private var tally: String {
     "added \(addedCount) of \(HumanNumbers.jobs(body.count))" + (refused > 0 ? "; \(refused) refused" : "")
+  }
+
+  /// What a lost connection leaves open: the daemon may have stored jobs whose ids did not arrive.
+  private var doubt: String {
+    let hint = "look with 'transferctl status' before you repeat it; with --key nothing is added twice"
+    return body.form == .one ? "the job may have been added: \(hint)" : "\(tally), perhaps more: \(hint)"
   }
 
   private mutating func take(_ run: AddedRun) throws {
