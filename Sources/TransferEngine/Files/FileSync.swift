@@ -4,7 +4,7 @@ import WireValues
 /// otherwise.
 enum FileSync {
   /// Returns when the bytes are synced, with one result for each file. After an error a file's data counts as lost. Blocks.
-  /// - Parameter parts: files and their sizes in bytes.
+  /// - Parameter parts: files, in the order in which they were opened, and their sizes in bytes.
   static func synchronize(_ parts: [(part: PartialFile, size: Int64)]) -> [Result<Void, TransferError>] {
     guard parts.count >= SyncMethod.minimumFiles else { return parts.map { each($0.part) } }
     var results = [Result<Void, TransferError>](repeating: .success(()), count: parts.count)
@@ -22,12 +22,12 @@ enum FileSync {
   private static func synchronize(
     onOneFileSystem files: [(part: PartialFile, size: Int64)]
   ) -> [Result<Void, TransferError>] {
-    guard let directory = files.first?.part.directory else { return [] }
+    guard let first = files.first?.part else { return [] }
     let method = SyncMethod(
       files: files.count, bytes: files.reduce(0) { $0.saturatingSum($1.size) },
-      isSupported: FileSystemSync.isSupported(in: directory), unwritten: UnwrittenMemory.bytes)
+      isSupported: FileSystemSync.isSupported(in: first.directory), unwritten: UnwrittenMemory.bytes)
     guard method == .fileSystem else { return files.map { each($0.part) } }
-    switch FileSystemSync.perform(in: directory) {
+    switch FileSystemSync.perform(openedFirst: first) {
     case .synced:
       return files.map { file in Result { () throws(TransferError) in try file.part.checkData() } }
     // The kernel does not report which file it was (syncfs(2)).

@@ -50,11 +50,13 @@ enum FileSystemSync {
 
   private enum Progress { case running, abandoned, ended(Outcome) }
 
-  /// Syncs the file system of a directory. Blocks until the call ends, or until the bound.
-  static func perform(in directory: Directory) -> Outcome {
+  /// Syncs the file system of several files. Blocks until the call ends, or until the bound.
+  /// - Parameter first: the file that was opened first. A descriptor learns once of failed writes since it was opened
+  ///   (syncfs(2)); that of the directory, which earlier files had too, may have learned in a call that was late.
+  static func perform(openedFirst first: PartialFile) -> Outcome {
     let progress = Monitor(Progress.running)
     threads.start {
-      let code = linux_sync_file_system(directory.descriptor) == 0 ? 0 : errno
+      let code = first.synchronizeFileSystem()
       let wasAbandoned = progress.withLock { state in
         defer { state = .ended(code == 0 ? .synced : .failed(errno: code)) }
         if case .abandoned = state { return true }

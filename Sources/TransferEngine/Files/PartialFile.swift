@@ -178,6 +178,10 @@ final class PartialFile: Sendable {
     if code != 0 { throw loseData(errno) }
   }
 
+  /// Syncs the file system of the file. Blocks.
+  /// - Returns: 0, or the error of a write, of any file, since this file was opened or since the last call.
+  func synchronizeFileSystem() -> Int32 { linux_sync_file_system(descriptor) == 0 ? 0 : errno }
+
   /// From now on a sync includes the modification time, which fdatasync(2) may leave out.
   func syncTime() { syncsTime.store(true, ordering: .releasing) }
 
