@@ -89,6 +89,19 @@ import TransferEngine
     case grown, touched, replaced, link
   }
 
+  @Test("a newer version that an interrupted delete has hidden gets its name back", arguments: [false, true])
+  func hiddenNewerVersion(_ isNameTaken: Bool) throws {
+    let fixture = try Fixture()
+    let performer = FileActionPerformer(action: try fixture.action(.delete))
+    try FileManager.default.removeItem(atPath: fixture.path)
+    try fixture.directory.file("out/.transferd-7.deleted", text: "a newer version")
+    if isNameTaken { try fixture.directory.file("out/a.csv", text: "the newest version") }
+    #expect(isFailed(performer.perform()))
+    #expect(fixture.outNames == (isNameTaken ? [".transferd-7.deleted", "a.csv"] : ["a.csv"]))
+    let text = try String(contentsOfFile: fixture.path, encoding: .utf8)
+    #expect(text == (isNameTaken ? "the newest version" : "a newer version"))
+  }
+
   @Test("another version is not deleted or moved", arguments: Change.allCases, [false, true])
   func changed(_ change: Change, moves: Bool) throws {
     let fixture = try Fixture()

@@ -79,7 +79,12 @@ struct FileActionPerformer {
     let gone = Step.done("nothing to delete: \(path) does not exist any more", touched: [])
     guard let parent else { return gone }
     let hidden = ".transferd-\(action.job).deleted"
-    if match(of: hidden, in: parent) == .uploaded { return remove(hidden, in: parent) }
+    switch match(of: hidden, in: parent) {
+    case .uploaded: return remove(hidden, in: parent)
+    // A crash came between the rename of a version that was there already and the check of it.
+    case .changed: return giveBack(hidden, in: parent)
+    case .missing, .foreign: break
+    }
     switch match(of: name, in: parent) {
     case .missing: return gone
     case .changed: return .failed(changed)
@@ -90,6 +95,11 @@ struct FileActionPerformer {
       return Self.step(failedAction, errno)
     }
     if match(of: hidden, in: parent) == .uploaded { return remove(hidden, in: parent) }
+    return giveBack(hidden, in: parent)
+  }
+
+  /// Gives another version than the one that was uploaded its name back.
+  private func giveBack(_ hidden: String, in parent: Directory) -> Step {
     guard linux_rename_no_replace(parent.descriptor, hidden, parent.descriptor, name) == 0 else {
       return .failed("\(changed); an intermediate version is kept as \(parent.path(of: hidden))")
     }
