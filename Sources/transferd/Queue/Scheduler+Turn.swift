@@ -74,7 +74,15 @@ extension Scheduler {
     tracker.remove(settlement.id, transferred: settlement.attempt.bytesReceived)
     countQuota()
     let state = isSettled ? try? JobState.running.applying(settlement.event) : nil
-    for waiter in attempt.waiters { waiter.resume(returning: state) }
+    for waiter in attempt.waiters { waiter.resume(returning: .success(state)) }
+  }
+
+  /// Tells those who wait for ends of attempts why they cannot be stored now: a full disk may stay full for long.
+  private func refuseWaiters(for settlements: [Settlement], _ error: StoreError) {
+    for settlement in settlements {
+      for waiter in active[settlement.id]?.waiters ?? [] { waiter.resume(returning: .failure(error)) }
+      active[settlement.id]?.waiters = []
+    }
   }
 
   /// Updates the state of the job's origin and sets the job's retry time.
@@ -136,6 +144,7 @@ extension Scheduler {
         logger.error(
           "cannot store the ends of attempts; retrying",
           metadata: ["jobs": "\((settlements.map(\.id) + ids).prefix(10))", "error": "\(error)"])
+        refuseWaiters(for: settlements, error)
         hasFailed = true
         ids = []
         if isStopping { return ([], settlements.map { _ in false }) }

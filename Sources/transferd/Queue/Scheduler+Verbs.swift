@@ -125,9 +125,13 @@ extension Scheduler {
       stop(busy, reason)
       var unsettled: [JobID] = []
       for id in busy {
-        let end = await waitUntilIdle(id)
-        // The attempt may have ended by itself before it was stopped.
-        if end != nil, end == wanted { results[id] = .success(true) } else { unsettled.append(id) }
+        do {
+          let end = try await waitUntilIdle(id)
+          // The attempt may have ended by itself before it was stopped.
+          if end != nil, end == wanted { results[id] = .success(true) } else { unsettled.append(id) }
+        } catch {
+          results[id] = .failure(Problem(error))
+        }
       }
       if verb == .cancel { await didWithdraw(busy) }
       let stored = await applyToStored(verb, unsettled, in: scope)
@@ -218,7 +222,7 @@ extension Scheduler {
       let mustRestart = address != nil && queue.attempts[id]?.phase == .transferring
       if mustRestart {
         stop([id], .restart)
-        _ = await waitUntilIdle(id)
+        _ = try await waitUntilIdle(id)
       }
       let before = try await store.job(id, in: scope)
       let record = try await store.update(

@@ -27,8 +27,8 @@ actor Scheduler {
     var response: AttemptResponse?
     /// The job has a limit of its own.
     var isLimited = false
-    /// They wait until the end of the attempt is stored.
-    var waiters: [CheckedContinuation<JobState?, Never>] = []
+    /// They wait until the end of the attempt is stored, or cannot be stored.
+    var waiters: [CheckedContinuation<Result<JobState?, StoreError>, Never>] = []
 
     init(record: JobRecord) { self.record = record }
   }
@@ -178,14 +178,16 @@ actor Scheduler {
 
   /// Waits until the job has no running attempt.
   /// - Returns: the state in which the attempt's settlement left the job; `nil`: the job had no attempt.
-  func waitUntilIdle(_ id: JobID) async -> JobState? {
-    await withCheckedContinuation { continuation in
+  /// - Throws: if the end of the attempt cannot be stored now. It is stored when that is possible again.
+  func waitUntilIdle(_ id: JobID) async throws(StoreError) -> JobState? {
+    let end: Result<JobState?, StoreError> = await withCheckedContinuation { continuation in
       if active[id] == nil {
-        continuation.resume(returning: nil)
+        continuation.resume(returning: .success(nil))
       } else {
         active[id]?.waiters.append(continuation)
       }
     }
+    return try end.get()
   }
 
   /// Stops every attempt with a checkpoint, and waits until their ends are stored. No job starts afterwards.
