@@ -75,10 +75,13 @@ public struct JobOptions: Equatable, Sendable {
     if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https", "s3"].contains(scheme) {
       throw WireError("segments are for http, https and s3: a file is fetched by one connection with \(scheme)")
     }
+    if download.remoteTime, scheme == "scp" {
+      throw WireError("scp cannot tell the time of a file, so remoteTime is not for scp")
+    }
     try download.checkFreshURL(scheme: scheme)
     try checkFreshness(scheme: scheme)
     try checkSources(scheme: scheme)
-    try checkHeaders()
+    try checkHeaders(scheme: scheme)
     try network.check(scheme: scheme)
     try schedule.check()
     if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }
@@ -96,7 +99,10 @@ public struct JobOptions: Equatable, Sendable {
     }
   }
 
-  private func checkHeaders() throws(WireError) {
+  private func checkHeaders(scheme: String?) throws(WireError) {
+    if let scheme, !["http", "https", "s3"].contains(scheme), !headers.isEmpty || !secretHeaders.isEmpty {
+      throw WireError("header fields are for http, https and s3, not for \(scheme)")
+    }
     guard headers.count <= HeaderRules.maximumCount else {
       throw WireError("more than \(HeaderRules.maximumCount) headers")
     }

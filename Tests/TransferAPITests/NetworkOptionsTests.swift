@@ -56,7 +56,8 @@ import Testing
     arguments: [
       (#"{"insecure":true}"#, "sftp"), (#"{"ca":"/a"}"#, "scp"), (#"{"cert":"/a"}"#, "sftp"),
       (#"{"cookies":"/a"}"#, "s3"), (#"{"cookies":"/a"}"#, "ftp"), (#"{"httpVersion":"1.1"}"#, "ftps"),
-      (#"{"retryStatus":[404]}"#, "ftp"),
+      (#"{"retryStatus":[404]}"#, "ftp"), (#"{"headers":{"X-A":"b"}}"#, "ftp"), (#"{"headers":{"X-A":"b"}}"#, "scp"),
+      (#"{"secretHeaders":{"X-A":"env:A"}}"#, "sftp"), (#"{"remoteTime":true}"#, "scp"),
     ])
   func scheme(_ json: String, _ scheme: String) {
     #expect(refusal(json, scheme: scheme)?.hasSuffix("not for \(scheme)") == true)

@@ -78,6 +78,20 @@ import TransferAPI
       }
     ),
     ("a file URL", { $0.source = "file:///etc/passwd" }),
+    (
+      "a name from a response that has no header fields",
+      {
+        $0.source = "sftp://h/x"
+        $0.options.download.nameFromResponse = true
+      }
+    ),
+    (
+      "header fields for a protocol without them",
+      {
+        $0.source = "ftp://h/x"
+        $0.options.headers = ["X": "a"]
+      }
+    ),
     ("a space in the URL", { $0.source = "https://h/a b" }),
     ("a line break in the URL", { $0.source = "https://h/\r\nX: y" }),
     ("a line break in a header", { $0.options.headers = ["X": "a\r\nHost: b"] }),

@@ -47,6 +47,9 @@ struct JobValidation {
   private func downloadSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     try Self.checkLength(of: job.source)
     let url = try Self.downloadURL(job.source)
+    guard !job.options.download.nameFromResponse || url.isHTTP || url.scheme == "s3" else {
+      throw Problem(.invalid, "nameFromResponse is for http, https and s3, not for \(url.scheme)")
+    }
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3), destination: destination,
