@@ -116,6 +116,13 @@ public struct UploadTemplate: Equatable, Sendable {
     return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
   }
 
+  /// Whether every file gets the same URL, so that uploads which store a file there replace each other.
+  public var namesOneURL: Bool {
+    let sample = UploadedFile(
+      path: "/a/name", relativePath: "name", size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0)
+    return isConstant && collection(for: sample) == nil
+  }
+
   private func filled(_ file: UploadedFile) -> String {
     parts.map { part in
       switch part {

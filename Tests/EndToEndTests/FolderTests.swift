@@ -217,7 +217,8 @@ import Testing
       ([watched] + to + ["--key", "{path}"], 64), ([watched] + to + ["--paused"], 64),
       ([watched] + to + ["--settle", "soon"], 64), ([watched] + to + ["--header", "Authorization: x"], 64),
       ([watched, "--to", "http://me:pass@127.0.0.1:9/"], 64), ([watched, "--to", "http://h/{sha256}"], 64),
-      ([watched, "--to", "gopher://h/"], 64), ([daemon.directory.path("none")] + to, 1),
+      ([watched, "--to", "gopher://h/"], 64), ([watched, "--to", "http://127.0.0.1:9/in"], 64),
+      ([daemon.directory.path("none")] + to, 1),
     ]
     for (arguments, status) in table {
       let result = try await daemon.run(["folder", "add"] + arguments)

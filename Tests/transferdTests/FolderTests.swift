@@ -237,7 +237,7 @@ import TransferEngine
   // MARK: Adding
 
   @Test(
-    "a folder is refused whose files would be uploaded again and again, that holds secrets, or deletes too soon",
+    "a folder is refused whose files would be uploaded again or to one URL, that holds secrets, or deletes too soon",
     arguments: [
       (#"{"directory":"/a","to":"https://h/","onSuccess":"move=/a","settle":5}"#, "is in the folder"),
       (
@@ -250,12 +250,29 @@ import TransferEngine
       (#"{"directory":"/a","to":"https://h/?token=x"}"#, "no passwords"),
       (#"{"directory":"/a","to":"https://h/","headers":{"Authorization":"x"}}"#, "no passwords"),
       (#"{"directory":"a","to":"https://h/"}"#, "not absolute"),
+      (#"{"directory":"/a","to":"https://h/in"}"#, "replace each other"),
+      (#"{"directory":"/a","to":"https://h/in?x=/","protocol":"plain"}"#, "replace each other"),
+      (#"{"directory":"/a","to":"s3://b/in"}"#, "replace each other"),
+      (#"{"directory":"/a","to":"https://h/{in"}"#, "has no }"),
       (#"{"directory":"/a","to":"https://h/","deadline":"2099-01-01T00:00:00Z"}"#, "single jobs"),
     ])
   func refused(_ json: String, _ words: String) throws {
     let folder = try WireCoding.decoder().decode(NewFolder.self, from: Data(json.utf8))
     let problem = #expect(throws: Problem.self) { try FolderCheck.normalized(folder) }
     #expect(problem?.detail.contains(words) == true && problem?.code == .invalid, "\(problem as Any)")
+  }
+
+  @Test(
+    "a folder is accepted whose files get URLs of their own, or whose server names them",
+    arguments: [
+      #""to":"https://h""#, #""to":"s3://b""#, #""to":"https://h/in/?v=1""#, #""to":"https://h/in-{name}""#,
+      #""to":"https://h/in","method":"POST""#, #""to":"https://h/in","protocol":"form""#,
+      #""to":"https://h/files","protocol":"tus""#,
+    ])
+  func targets(_ fields: String) throws {
+    let json = #"{"directory":"/a",\#(fields)}"#
+    let folder = try WireCoding.decoder().decode(NewFolder.self, from: Data(json.utf8))
+    #expect(try FolderCheck.normalized(folder).to == folder.to)
   }
 
   @Test("a folder beside the target of its moves is accepted, and paths get their usual form")

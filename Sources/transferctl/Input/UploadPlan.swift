@@ -34,11 +34,7 @@ struct UploadPlan: Sendable {
     if let key, key.isConstant {
       throw CommandFailure(.usage, "cannot use one --key for several files; put {path} or {name} into it")
     }
-    let sample = UploadedFile(
-      path: "/a/name", relativePath: "name", size: 0, modifiedSeconds: 0, modifiedNanoseconds: 0)
-    if let target, target.isConstant, target.collection(for: sample) == nil,
-      job.options.upload.replacesTarget
-    {
+    if let target, target.namesOneURL, job.options.upload.replacesTarget {
       throw CommandFailure(
         .usage, "cannot upload several files to one URL; end --to with a slash or put {name} into it")
     }

@@ -25,6 +25,7 @@ enum FolderCheck {
     if folder.options.schedule.deadline != nil || folder.options.schedule.notBefore != nil {
       throw Problem(.invalid, "notBefore and deadline are for single jobs, not for a folder")
     }
+    try checkURLs(of: folder)
     guard case .move(let target) = folder.options.onSuccess else { return folder }
     let directory = plain(try JobValidation.checked(target, true))
     folder.options.onSuccess = .move(to: directory)
@@ -33,6 +34,20 @@ enum FolderCheck {
       throw isInFolder(directory)
     }
     return folder
+  }
+
+  /// Refuses a target at which each file would replace the one before it.
+  private static func checkURLs(of folder: NewFolder) throws(Problem) {
+    let target: UploadTemplate
+    do throws(WireError) {
+      target = try UploadTemplate(parsing: folder.to)
+    } catch {
+      throw Problem(.invalid, error.description)
+    }
+    guard target.namesOneURL, folder.options.upload.replacesTarget else { return }
+    throw Problem(
+      .invalid,
+      "the files of a folder would replace each other at one URL; end the target with a slash or put {name} into it")
   }
 
   private static func plain(_ path: String) -> String { path == "/" ? path : String(path.withoutTrailingSlash) }
