@@ -25,6 +25,16 @@ import TransferAPI
     #expect(lines.allSatisfy { $0.columns <= 12 })
   }
 
+  @Test("show has times with units")
+  func times() {
+    var options = JobOptions()
+    (options.stallTimeout, options.schedule.retryFor) = (90, 7200)
+    let lines = DetailText.lines(JobDetail(job: sampleJob(1, .queued), options: options, attempts: []))
+    #expect(lines.contains("stall timeout:  1m30s"), "\(lines)")
+    // Regression: it was the name of an internal type.
+    #expect(lines.contains("retry for:      2h00m"), "\(lines)")
+  }
+
   @Test("status shows known values, and dashes for unknown ones")
   func jobs() {
     var table = JobTable(isWide: false, Paint(isOn: false))

@@ -101,6 +101,7 @@ enum DetailText {
     append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
+    append(&rows, "retry for", options.schedule.retryFor.map(seconds))
     if detail.job.kind == .upload { append(&rows, options, isSpooled: detail.isSpooled) }
     if detail.job.kind == .relay { append(&rows, ofRelay: options) }
     append(&rows, "endpoint", options.s3.endpoint)
@@ -124,7 +125,7 @@ enum DetailText {
   /// Options with a special line. Every other option gets a line with its name and value.
   private static let optionsInOtherWords: Set<String> = [
     "headers", "secretHeaders", "credentials", "limitRate", "maxAttempts", "connectTimeout", "stallTimeout",
-    "onSuccess",
+    "retryFor", "onSuccess",
   ]
 
   /// `userAgent` as `user agent`.
