@@ -39,16 +39,22 @@ struct Transferctl: AsyncParsableCommand {
     Glibc.exit(status)
   }
 
-  /// - Throws: `CommandFailure` for an unknown option or subcommand, whatever else is wrong; else the parser's error.
+  /// - Throws: `CommandFailure` for an unknown option or subcommand, whatever else is wrong, and for a repeated option;
+  ///   else the parser's error.
   private static func parsed(_ arguments: [String]) throws -> any ParsableCommand {
+    let command: any ParsableCommand
     do {
-      return try parseAsRoot(arguments)
+      command = try parseAsRoot(arguments)
     } catch {
       guard !exitCode(for: error).isSuccess, let syntax = try? CommandSyntax(of: Self.self),
         let unknown = UnknownArgument.first(in: arguments, of: syntax)
       else { throw error }
       throw CommandFailure(.usage, unknown.description)
     }
+    if let name = RepeatedOption.first(in: arguments) {
+      throw CommandFailure(.usage, "\(name) is given twice, and only one value can be used")
+    }
+    return command
   }
 
   /// Swift replaces bytes that are not UTF-8 by U+FFFD, which would name another file.

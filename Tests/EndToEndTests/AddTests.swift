@@ -163,7 +163,7 @@ import Testing
       ["add", url, "--header", "Content-Length: 1"], ["add", url, "--header", "X: a\r\nY: b"],
       ["add", url, "--stall-timeout", "soon"], ["add", url, "--timeout", "1"], ["add", url, "--batch", ""],
       ["add", url, "--key", ""], ["upload", "x"], ["limit", "--down", "fast"], ["limit", "down"],
-      ["statuss"], ["add", "-i", "/nonexistent/file"],
+      ["statuss"], ["add", "-i", "/nonexistent/file"], ["add", "-i", "/dev/null", "-i", "/dev/null"],
     ]
     for arguments in table {
       let result = try await daemon.run(arguments)
