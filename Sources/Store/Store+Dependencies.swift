@@ -29,6 +29,15 @@ extension Store {
     }
   }
 
+  /// Checks that what a job would wait for exists, and that it would not wait for itself. Changes nothing.
+  /// - Throws: `notFound`, `noSuchBatch`, `ambiguousBatch`, `dependencyCycle`, `tooManyDependents`, `io`.
+  public func checkDependencies(of spec: JobSpec, in scope: Scope) async throws(StoreError) {
+    guard !spec.options.schedule.after.isEmpty else { return }
+    try await queue.run(weight: 1) { transaction in
+      _ = try transaction.dependencies(of: spec, in: scope)
+    }
+  }
+
   /// Looks at the jobs that wait for something that has ended: they have one dependency less, or fail. A failure may make further
   /// jobs fail; they are looked at in the same call, some hundred in each transaction, however long the chain.
   ///

@@ -219,6 +219,9 @@ import Testing
       ([watched, "--to", "http://me:pass@127.0.0.1:9/"], 64), ([watched, "--to", "http://h/{sha256}"], 64),
       ([watched, "--to", "gopher://h/"], 64), ([watched, "--to", "http://127.0.0.1:9/in"], 64),
       ([daemon.directory.path("none")] + to, 1),
+      // Regression: these folders were watched, and none of their files was uploaded.
+      ([watched] + to + ["--after", "99"], 4), ([watched] + to + ["--after", "batch:none"], 4),
+      ([watched] + to + ["--cookies", daemon.directory.path("none")], 1),
     ]
     for (arguments, status) in table {
       let result = try await daemon.run(["folder", "add"] + arguments)

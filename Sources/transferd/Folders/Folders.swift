@@ -56,7 +56,11 @@ actor Folders {
     try await checkJob(of: folder, from: caller)
     let (write, read) = (intake.paths.rules(for: caller.uid, .write), intake.paths.rules(for: caller.uid, .read))
     try await BlockingWork.run {
-      Result { () throws(Problem) in try FolderCheck.check(folder, write: write, read: read) }
+      Result { () throws(Problem) -> Void in
+        try FolderCheck.check(folder, write: write, read: read)
+        var connections = ConnectionCheck(rules: read)
+        try connections.check(folder.options.network)
+      }
     }.get()
     let isMember = isMember(caller)
     let most = isMember ? Self.maximumOfMembers : Self.maximum
@@ -82,6 +86,11 @@ actor Folders {
     let job = try FolderUploads(id: 0, folder).job(sample)
     let spec = try await intake.validation(for: caller).spec(job)
     try intake.network.check(spec.userURLs, of: caller.uid)
+    do throws(StoreError) {
+      try await store.checkDependencies(of: spec, in: caller.scope)
+    } catch {
+      throw Problem(error)
+    }
   }
 
   func list(in scope: Scope) async throws -> [WatchedFolder] {
