@@ -54,7 +54,7 @@ struct AddFolder: AsyncParsableCommand {
       )
     }
     guard PathResolver.isDirectory(folder.directory) else {
-      throw CommandFailure(.failed, "the directory \(folder.directory) does not exist; create it first")
+      throw CommandFailure(.failed, "there is no directory \(folder.directory); create it first")
     }
     let added: WatchedFolder = try await daemon.connection().open().post("/v1/folders", folder)
     try Output.standard.line("\(added.id)")

@@ -69,7 +69,7 @@ enum FolderCheck {
       guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
         throw Problem(
           index == 0 ? .sourceMissing : .destinationMissing,
-          "the directory \(directory) does not exist; create it first")
+          "there is no directory \(directory); create it first")
       }
     }
     try checkTarget(directories, recursive: folder.recursive)
