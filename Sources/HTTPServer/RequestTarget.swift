@@ -26,7 +26,7 @@ public struct RequestTarget: Equatable, Sendable {
 
   /// The components of the path, percent-decoded. One that is not valid percent-encoding stays as it was sent.
   public var components: [String] {
-    path.split(atASCII: "/").map { Self.percentDecoded($0) ?? String($0) }
+    path.split(atASCII: "/").map { $0.percentDecoded ?? String($0) }
   }
 
   /// The first value of a query parameter, percent-decoded: `""` for one without a value, `nil` if it is not there.
@@ -36,34 +36,8 @@ public struct RequestTarget: Equatable, Sendable {
       let parts = pair.split(atASCII: "=", maximum: 1, keepsEmpty: true)
       guard parts[0] == name else { continue }
       guard parts.count == 2 else { return "" }
-      return Self.percentDecoded(parts[1]) ?? String(parts[1])
+      return parts[1].percentDecoded ?? String(parts[1])
     }
     return nil
-  }
-
-  /// `nil` if a percent sign is not followed by two hexadecimal digits, or if the result is not UTF-8. RFC 3986 §2.1
-  static func percentDecoded(_ text: Substring) -> String? {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let high = rest.popFirst().flatMap(hexadecimalValue), let low = rest.popFirst().flatMap(hexadecimalValue)
-      else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func hexadecimalValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit & 0x0F
-    case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"):
-      (digit & 0x0F) + 9  // checked: at most 15
-    default: nil
-    }
   }
 }

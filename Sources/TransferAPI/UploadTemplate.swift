@@ -78,10 +78,7 @@ public struct UploadTemplate: Equatable, Sendable {
     guard text.unicodeScalars.contains(where: { isControl($0) || $0 == "%" }) else { return text }
     return text.unicodeScalars.map { scalar in
       guard isControl(scalar) || scalar == "%" else { return String(scalar) }
-      return String(scalar).utf8.map { byte in
-        let digits = String(byte, radix: 16, uppercase: true)
-        return "%" + (digits.count == 1 ? "0" : "") + digits
-      }.joined()
+      return String(scalar).percentEncoded { _ in false }
     }.joined()
   }
 
@@ -148,19 +145,8 @@ public struct UploadTemplate: Equatable, Sendable {
 
   private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
 
-  /// All but unreserved characters and the slash, percent-encoded. RFC 3986 §2.3
-  public static func escaped(_ text: Substring) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var result: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"), UInt8(ascii: "/"):
-        result.append(byte)
-      default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: result, as: UTF8.self)
+  /// All but unreserved characters and the slash, percent-encoded.
+  private static func escaped(_ text: Substring) -> String {
+    text.percentEncoded { $0.isUnreserved || $0 == UInt8(ascii: "/") }
   }
 }

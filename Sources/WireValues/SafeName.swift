@@ -30,8 +30,8 @@ public enum SafeName {
   /// The name that a URL's path suggests: its last segment, decoded before it is split, so that `%2F` and `%2e%2e` have no
   /// effect. `nil` if nothing usable is left.
   public static func made(ofURLPath path: String) -> String? {
-    let last = String(path.baseName)
-    return made(of: percentDecoded(last) ?? last)
+    let last = path.baseName
+    return made(of: last.percentDecoded ?? String(last))
   }
 
   /// Cuts at the boundary of a scalar, and keeps a short extension; in one pass, because a server's name may have any
@@ -55,23 +55,4 @@ public enum SafeName {
   }
 
   private static let longestExtension = 16
-
-  /// `nil` for invalid escapes and for bytes that are not UTF-8.
-  public static func percentDecoded(_ text: String) -> String? {
-    guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      rest = rest.dropFirst(2)
-      bytes.append(value)
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
 }

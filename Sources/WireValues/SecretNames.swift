@@ -60,33 +60,9 @@ public enum SecretNames {
   /// The normalised name. It is percent-decoded up to three times, because chained servers may each decode once.
   private static func plain(_ name: String) -> String {
     var bytes = Array(name.utf8)
-    for _ in 0..<3 where bytes.contains(UInt8(ascii: "%")) { bytes = decoded(bytes) }
+    for _ in 0..<3 where bytes.contains(UInt8(ascii: "%")) {
+      bytes = PercentEscapes.decoded(bytes, keepsInvalid: true) ?? bytes
+    }
     return String(decoding: bytes, as: UTF8.self).lowercased().filter { $0.isLetter || $0.isNumber }
-  }
-
-  private static func decoded(_ bytes: [UInt8]) -> [UInt8] {
-    var plain: [UInt8] = []
-    plain.reserveCapacity(bytes.count)
-    var rest = bytes[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(digit),
-        let low = rest.dropFirst().first.flatMap(digit)
-      {
-        plain.append(high << 4 | low)
-        rest = rest.dropFirst(2)
-      } else {
-        plain.append(byte)
-      }
-    }
-    return plain
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    default: nil
-    }
   }
 }

@@ -18,7 +18,7 @@ public struct URLNames: Sendable {
 
   /// The decoded segments of the path, not made safe; without empty ones and without `.` and `..`.
   public var segments: [String] {
-    path.componentsOfPath.map { SafeName.percentDecoded(String($0)) ?? String($0) }
+    path.componentsOfPath.map { $0.percentDecoded ?? String($0) }
   }
 
   /// The name of the file; `nil` if the URL ends with a slash or nothing usable is left.
@@ -27,7 +27,7 @@ public struct URLNames: Sendable {
   /// The directories of the path, each made safe; those of which nothing is left are missing.
   public var directories: [String] {
     let names = path.split(atASCII: "/", keepsEmpty: true).dropLast()
-    return names.compactMap { SafeName.made(of: SafeName.percentDecoded(String($0)) ?? String($0)) }
+    return names.compactMap { SafeName.made(of: $0.percentDecoded ?? String($0)) }
   }
 
   private var path: String { URLReference.withoutDots(reference.path) }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 extension ControlClient {
   func stats() async throws -> Stats { try await get("/v1/stats") }
@@ -72,20 +73,8 @@ extension ControlClient {
     return path + "?" + items.map { "\($0)=\(escaped($1))" }.joined(separator: "&")
   }
 
-  /// Percent-encodes everything except unreserved characters and the comma between ids. RFC 3986 §2.3
+  /// Percent-encodes everything except unreserved characters and the comma between ids.
   static func escaped(_ text: String) -> String {
-    var result = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"), UInt8(ascii: ","):
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      default:
-        let hex = String(byte, radix: 16, uppercase: true)
-        result += "%" + (hex.count < 2 ? "0" : "") + hex
-      }
-    }
-    return result
+    text.percentEncoded { $0.isUnreserved || $0 == UInt8(ascii: ",") }
   }
 }

@@ -1,3 +1,5 @@
+import WireValues
+
 extension RequestURL {
   /// Whether the URL is an http or https URL.
   public var isHTTP: Bool { scheme == "https" || scheme == "http" }
@@ -15,7 +17,7 @@ extension RequestURL {
 
   /// Why a path cannot be used with a file protocol; `nil` if it can.
   static func objection(to path: String, scheme: String) -> String? {
-    guard let bytes = percentDecoded(path) else { return "its path has a broken percent escape" }
+    guard let bytes = path.percentDecodedBytes else { return "its path has a broken percent escape" }
     if bytes.contains(0) { return "its path contains a NUL character" }
     if scheme.hasPrefix("ftp") {
       if bytes.contains(where: { $0 == 10 || $0 == 13 }) { return "FTP cannot name files with line breaks" }
@@ -25,23 +27,5 @@ extension RequestURL {
       }
     }
     return nil
-  }
-
-  /// `nil` for an invalid escape.
-  static func percentDecoded(_ text: String) -> [UInt8]? {
-    var result: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        result.append(byte)
-        continue
-      }
-      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      result.append(value)
-      rest = rest.dropFirst(2)
-    }
-    return result
   }
 }

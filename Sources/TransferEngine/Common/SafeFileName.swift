@@ -26,14 +26,14 @@ public struct SafeFileName: Equatable, Sendable {
     if let extended = parameters["filename*"] {
       let parts = extended.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
       if parts.count == 3, ["utf-8", "iso-8859-1", "us-ascii"].contains(parts[0].lowercased()),
-        let decoded = Self.percentDecoded(String(parts[2])), let name = SafeFileName(suggested: decoded)
+        let decoded = parts[2].percentDecoded, let name = SafeFileName(suggested: decoded)
       {
         self = name
         return
       }
     }
     guard let plain = parameters["filename"] else { return nil }
-    self.init(suggested: Self.percentDecoded(plain) ?? plain)
+    self.init(suggested: plain.percentDecoded ?? plain)
   }
 
   /// Makes a suggestion safe; `nil` if nothing of it is left.
@@ -63,9 +63,6 @@ public struct SafeFileName: Equatable, Sendable {
     // ".new" is appended while the file is created.
     "." + SafeName.shortened(name, to: maximumBytes - token.utf8.count - 12) + "." + token + ".part"
   }
-
-  /// `nil` for invalid escapes and for bytes that are not UTF-8.
-  static func percentDecoded(_ text: String) -> String? { SafeName.percentDecoded(text) }
 
   /// `attachment; filename="a \"b\".txt"; filename*=…` → the parameters, names in lower case.
   private static func parameters(_ value: String) -> [String: String] {

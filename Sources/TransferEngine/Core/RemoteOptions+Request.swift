@@ -1,4 +1,5 @@
 import HTTPTypes
+import WireValues
 
 extension RemoteOptions {
   init(_ request: TransferRequest, _ configuration: SessionConfiguration) {
@@ -6,7 +7,7 @@ extension RemoteOptions {
     scheme = url.wireScheme
     host = url.host.hasPrefix("[") ? String(url.host.dropFirst().dropLast()) : url.host
     port = url.port
-    path = String(decoding: RequestURL.percentDecoded(url.path) ?? [], as: UTF8.self)
+    path = String(decoding: url.path.percentDecodedBytes ?? [], as: UTF8.self)
     ftpSecurity = url.scheme == "ftpes" ? .required : request.ftpSecurity ?? configuration.ftpSecurity
     ssh = request.ssh ?? configuration.ssh
     usesAmbientCredentials = request.usesAmbientCredentials

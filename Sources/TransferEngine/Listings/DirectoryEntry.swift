@@ -45,12 +45,12 @@ struct EntryRule: Sendable {
     var name = target.path.utf8.dropFirst(directory.path.utf8.count)
     let hasSlash = name.last == UInt8(ascii: "/")
     if hasSlash { name = name.dropLast() }
-    guard let decoded = SafeName.percentDecoded(String(Substring(name))) else { return .refused }
+    guard let decoded = Substring(name).percentDecoded else { return .refused }
     return entry([decoded], isDirectory ?? hasSlash)
   }
 
   private func verdict(onKey key: String, isDirectory: Bool) -> Verdict {
-    guard let prefix = SafeName.percentDecoded(String(directory.path.dropFirst())), key.utf8.starts(with: prefix.utf8)
+    guard let prefix = directory.path.dropFirst().percentDecoded, key.utf8.starts(with: prefix.utf8)
     else { return .refused }
     let bytes = key.utf8.dropFirst(prefix.utf8.count)
     // An empty object whose key ends with a slash stands for a directory.

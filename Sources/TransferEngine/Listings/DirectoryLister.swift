@@ -131,10 +131,7 @@ public final class DirectoryLister: Sendable {
     if let page { query.append(("continuation-token", page)) }
     if !isFlat { query.append(("delimiter", "/")) }
     query.append(
-      (
-        "prefix",
-        RequestURL.percentDecoded(String(directory.path.dropFirst())).map { String(decoding: $0, as: UTF8.self) } ?? ""
-      ))
+      ("prefix", directory.path.dropFirst().percentDecodedBytes.map { String(decoding: $0, as: UTF8.self) } ?? ""))
     let text = query.map { "\($0)=\($1.percentEncoded(allowing: .unreserved))" }.joined(separator: "&")
     let request = described(try RequestURL(allowingS3: "s3://\(directory.host)/?\(text)"))
     var parser = try XMLListParser(.bucket)

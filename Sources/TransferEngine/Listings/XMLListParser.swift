@@ -110,7 +110,7 @@ struct XMLListParser: ListingParser {
 
     /// Keys are percent-encoded because XML cannot hold every character; a blank is a plus sign.
     private func decoded(_ text: String) -> String? {
-      isEncoded ? SafeName.percentDecoded(text.replacing("+", with: " ")) : text
+      isEncoded ? text.replacing("+", with: " ").percentDecoded : text
     }
   }
 }

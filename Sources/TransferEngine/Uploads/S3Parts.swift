@@ -191,14 +191,8 @@ struct S3Parts: Sendable {
   static func expectedETag(_ parts: [Part]) -> String? {
     var bytes: [UInt8] = []
     for part in parts {
-      let digits = Array(part.etag.filter { $0 != "\"" }.utf8)
-      guard digits.count == 32 else { return nil }
-      for index in stride(from: 0, to: 32, by: 2) {
-        guard let byte = UInt8(String(decoding: digits[index...index + 1], as: UTF8.self), radix: 16) else {
-          return nil
-        }
-        bytes.append(byte)
-      }
+      guard let digest = [UInt8](hex: part.etag.filter { $0 != "\"" }), digest.count == 16 else { return nil }
+      bytes += digest
     }
     return "\(HashFunction.md5.digest(of: bytes).hex)-\(parts.count)"
   }

@@ -129,7 +129,7 @@ extension FileUpload {
     let path = request.url.path
     guard path.containsSlash else { return "auto " + request.url.ledgerTarget }
     let (name, last) = (String(source.baseName), String(path.baseName))
-    let isNamedLikeSource = last == name || SafeFileName.percentDecoded(last) == name
+    let isNamedLikeSource = last == name || last.percentDecoded == name
     return "auto " + request.url.origin + (isNamedLikeSource ? String(path[..<path.baseName.startIndex]) : path)
   }
 }

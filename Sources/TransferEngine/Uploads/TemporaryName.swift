@@ -19,7 +19,7 @@ struct TemporaryName: Sendable, Equatable {
       "\(target.ledgerTarget) \(source.device) \(source.inode) \(source.size) \(source.modified)"
     let token = String(HashFunction.sha256.digest(of: key.utf8).hex.prefix(12))
     // Almost every file system allows names of 255 bytes.
-    let isLong = (SafeFileName.percentDecoded(String(name)) ?? String(name)).utf8.count + token.count + 7 > 255
+    let isLong = (name.percentDecoded ?? String(name)).utf8.count + token.count + 7 > 255
     self.path = path[..<name.startIndex] + (isLong ? ".\(token).part" : ".\(name).\(token).part")
   }
 }

@@ -119,7 +119,7 @@ struct ChecksumList: Equatable, Sendable {
     let hex = line[..<end]
     var name = line.suffix(after: end)
     guard let mark = name.utf8.first, mark == UInt8(ascii: " ") || mark == UInt8(ascii: "*"),
-      hex.utf8.allSatisfy({ $0 < 0x80 && Character(Unicode.Scalar($0)).isHexDigit })
+      hex.utf8.allSatisfy({ $0.hexDigitValue != nil })
     else { return nil }
     name = name[name.utf8.index(after: name.startIndex)...]
     switch hex.utf8.count {

@@ -239,7 +239,7 @@ struct MetalinkBuilder {
 
   private mutating func takePiece(_ text: String) throws(WireError) {
     guard let algorithm = file?.pieces?.algorithm, file?.hasTooManyPieces == false else { return }
-    guard let digest = Self.bytes(hex: text), digest.count == algorithm.byteCount else {
+    guard let digest = [UInt8](hex: text), digest.count == algorithm.byteCount else {
       throw fault("the digest of a piece is not \(algorithm.byteCount * 2) hexadecimal digits")  // checked: a constant
     }
     guard (file?.digests.count ?? 0) <= FilePieces.maximumBytes - algorithm.byteCount else {  // checked: constants
@@ -255,19 +255,6 @@ struct MetalinkBuilder {
     let known = file?.best.flatMap { Checksum.Algorithm(rawValue: $0.algorithm) }.map(Self.strength) ?? 0
     guard Self.strength(algorithm) > known else { return }
     file?.best = FilePieces(algorithm: algorithm, length: length, digests: Data(digests))
-  }
-
-  private static func bytes(hex: String) -> [UInt8]? {
-    let digits = Array(hex.utf8)
-    guard digits.count.isMultiple(of: 2), digits.allSatisfy({ $0 < 0x80 }) else { return nil }
-    var bytes: [UInt8] = []
-    for index in stride(from: 0, to: digits.count, by: 2) {
-      // checked: an index of an array with an even number of elements
-      let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
-      guard pair.allSatisfy(\.isHexDigit), let byte = UInt8(pair, radix: 16) else { return nil }
-      bytes.append(byte)
-    }
-    return bytes
   }
 }
 

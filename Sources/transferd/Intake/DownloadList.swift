@@ -161,12 +161,8 @@ struct DownloadList {
   /// Unreserved characters and the harmless delimiters (RFC 3986 §2). Escapes, queries and fragments need the parser.
   private static func isPathByte(_ byte: UInt8) -> Bool {
     switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-      UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "@"),
-      UInt8(ascii: ":"):
-      true
-    default: false
+    case UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "@"), UInt8(ascii: ":"): true
+    default: byte.isUnreserved
     }
   }
 }

@@ -62,23 +62,11 @@ public struct AllowedCharacters: Sendable, Hashable {
 
 extension String {
   /// Replaces every byte that is not allowed by `%XX` in upper case (RFC 3986 §2.1).
-  func percentEncoded(allowing allowed: AllowedCharacters) -> String { percentEncoded { !allowed.contains($0) } }
+  func percentEncoded(allowing allowed: AllowedCharacters) -> String { percentEncoded(keeping: allowed.contains) }
 
   /// Replaces these characters by `%XX`.
-  func percentEncoded(encoding characters: AllowedCharacters) -> String { percentEncoded(characters.contains) }
-
-  private func percentEncoded(_ mustEncode: (UInt8) -> Bool) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(utf8.count)
-    for byte in utf8 {
-      if mustEncode(byte) {
-        bytes += [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+  func percentEncoded(encoding characters: AllowedCharacters) -> String {
+    percentEncoded { !characters.contains($0) }
   }
 }
 

@@ -1,3 +1,5 @@
+import WireValues
+
 /// A path for commands to a server: absolute, or relative to the login directory.
 struct RemotePath: Sendable, Equatable {
   let text: String
@@ -6,7 +8,7 @@ struct RemotePath: Sendable, Equatable {
   /// absolute, relative to the home directory after `/~/`.
   /// - Throws: `.invalidURL` for names that cannot be sent in a command.
   init(_ url: RequestURL) throws(TransferError) {
-    guard let bytes = RequestURL.percentDecoded(url.path), let path = String(validating: bytes, as: UTF8.self) else {
+    guard let path = url.path.percentDecoded else {
       throw .invalidURL(url.string, reason: "its path is not UTF-8")
     }
     // RequestURL has refused NUL, and for FTP line ends.

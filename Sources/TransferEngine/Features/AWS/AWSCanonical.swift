@@ -38,34 +38,12 @@ enum AWSCanonical {
   }
 
   private static func encoded(_ text: Substring) -> String {
-    String(decoding: decoded(String(text)), as: UTF8.self).percentEncoded(allowing: .unreserved)
+    String(decoding: decoded(text), as: UTF8.self).percentEncoded(allowing: .unreserved)
   }
 
-  /// Decodes `%XX`; a percent sign without two digits stays.
-  static func decoded(_ text: String) -> [UInt8] {
+  /// A percent sign without two digits stays.
+  private static func decoded(_ text: some StringProtocol) -> [UInt8] {
     let bytes = Array(text.utf8)
-    var plain: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == 0x25, index + 2 < bytes.count, let high = digit(bytes[index + 1]),
-        let low = digit(bytes[index + 2])
-      {
-        plain.append(high << 4 | low)
-        index += 3
-      } else {
-        plain.append(bytes[index])
-        index += 1
-      }
-    }
-    return plain
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x41 + 10
-    case 0x61...0x66: byte - 0x61 + 10
-    default: nil
-    }
+    return PercentEscapes.decoded(bytes, keepsInvalid: true) ?? bytes
   }
 }
