@@ -12,7 +12,8 @@ public struct DailyWindow: Hashable, Sendable {
   /// - Throws: `WireError` for anything but `HH:MM-HH:MM`, and for a window without a minute.
   public init(parsing text: String) throws(WireError) {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false)
-    guard ends.count == 2, let from = Self.minute(ends[0]), let to = Self.minute(ends[1]), from < 24 * 60 else {
+    guard ends.count == 2, let from = ClockTime.minute(ends[0]), let to = ClockTime.minute(ends[1]), from < 24 * 60
+    else {
       throw WireError("the window \"\(text.prefix(40))\" is not HH:MM-HH:MM, like 22:00-06:00")
     }
     guard from != to else { throw WireError("the window \(text) is empty; 00:00-24:00 is the whole day") }
@@ -22,16 +23,6 @@ public struct DailyWindow: Hashable, Sendable {
   /// Whether the job may run in this minute of the day.
   public func contains(minute: Int) -> Bool {
     from < to ? (from..<to).contains(minute) : minute >= from || minute < to
-  }
-
-  private static func minute(_ text: Substring) -> Int? {
-    let bytes = Array(text.utf8)
-    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"),
-      (bytes[..<2] + bytes[3...]).allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-      let hour = Int(text.prefix(2)), let minute = Int(text.suffix(2)), minute < 60,
-      hour < 24 || hour == 24 && minute == 0
-    else { return nil }
-    return hour * 60 + minute  // checked: at most 24 hours
   }
 }
 

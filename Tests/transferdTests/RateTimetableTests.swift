@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferAPI
 
 @testable import transferd
 
@@ -17,7 +18,7 @@ import Testing
   private func entry(_ days: String?, _ from: String, _ to: String, _ rate: Int64?) throws -> RateTimetable.Entry {
     RateTimetable.Entry(
       days: try days.map { try #require(RateTimetable.days($0)) } ?? Set(0..<7),
-      from: try #require(RateTimetable.minute(from)), to: try #require(RateTimetable.minute(to)), rate: rate)
+      from: try #require(ClockTime.minute(from)), to: try #require(ClockTime.minute(to)), rate: rate)
   }
 
   @Test(
@@ -33,7 +34,7 @@ import Testing
       try entry("mon", "12:00", "13:00", 9), try entry("mon-fri", "08:00", "18:00", 2),
       try entry("sat,sun", "10:00", "14:00", 5), try entry("fri", "22:00", "06:00", 7),
     ])
-    #expect(table.rate(at: .init(weekday: day, minute: try #require(RateTimetable.minute(time)))) == rate)
+    #expect(table.rate(at: .init(weekday: day, minute: try #require(ClockTime.minute(time)))) == rate)
   }
 
   @Test(
@@ -43,14 +44,6 @@ import Testing
       ("", nil), ("mon-", nil), ("-", nil), ("monday", nil), ("mon-tue-wed", nil), ("mon,,tue", nil),
     ] as [(String, Set<Int>?)])
   func days(_ text: String, _ days: Set<Int>?) { #expect(RateTimetable.days(text) == days) }
-
-  @Test(
-    "times of day",
-    arguments: [
-      ("00:00", 0), ("08:30", 510), ("24:00", 1440), ("24:01", nil), ("8:30", nil), ("08:60", nil), ("0830", nil),
-      ("+1:00", nil), ("", nil),
-    ] as [(String, Int?)])
-  func minutes(_ text: String, _ minute: Int?) { #expect(RateTimetable.minute(text) == minute) }
 
   @Test(
     "the next change, also on the days on which the clock is set",

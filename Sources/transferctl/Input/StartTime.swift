@@ -12,8 +12,8 @@ enum StartTime {
       guard let span = TimeSpan(String(text.dropFirst())) else { throw invalid(text) }
       return now.addingTimeInterval(span.seconds)
     }
-    if let (hour, minute) = clock(text) {
-      guard let date = next(hour, minute, after: now) else { throw invalid(text) }
+    if let minute = ClockTime.minute(text), minute < 24 * 60 {
+      guard let date = next(minute, after: now) else { throw invalid(text) }
       return date
     }
     guard let date = WireCoding.date(rfc3339: text) else { throw invalid(text) }
@@ -24,20 +24,9 @@ enum StartTime {
     WireError("\"\(text.printable)\" is no time; write 2026-11-23T22:00:00Z, 22:00 or +2h")
   }
 
-  /// `HH:MM`, from 00:00 to 23:59.
-  private static func clock(_ text: String) -> (Int32, Int32)? {
-    let bytes = Array(text.utf8)
-    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":"),
-      (bytes[..<2] + bytes[3...]).allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
-      let hour = Int32(text.prefix(2)),
-      let minute = Int32(text.suffix(2)), (0...23).contains(hour), (0...59).contains(minute)
-    else { return nil }
-    return (hour, minute)
-  }
-
   /// The time zone is that of the process (`TZ`, `/etc/localtime`). A time that does not exist on a day, because the clocks go
   /// forward, is as much later as the clocks (mktime(3)).
-  private static func next(_ hour: Int32, _ minute: Int32, after now: Date) -> Date? {
+  private static func next(_ minute: Int, after now: Date) -> Date? {
     var today = tm()
     guard var seconds = CheckedNumber(rounding: now.timeIntervalSince1970).value.map({ time_t($0) }),
       localtime_r(&seconds, &today) != nil
@@ -45,7 +34,7 @@ enum StartTime {
     for day in [today.tm_mday, today.tm_mday + 1] {  // checked: a day of a month
       var local = tm()
       (local.tm_year, local.tm_mon, local.tm_mday) = (today.tm_year, today.tm_mon, day)
-      (local.tm_hour, local.tm_min, local.tm_isdst) = (hour, minute, -1)
+      (local.tm_hour, local.tm_min, local.tm_isdst) = (Int32(minute / 60), Int32(minute % 60), -1)
       let time = mktime(&local)
       if time != -1, Double(time) > now.timeIntervalSince1970 { return Date(timeIntervalSince1970: Double(time)) }
     }

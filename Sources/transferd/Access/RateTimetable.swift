@@ -12,10 +12,7 @@ struct RateTimetable: Equatable, Sendable {
 
     /// By the machine's time zone.
     static func system(_ date: Date) -> LocalTime {
-      var time = time_t(clamping: Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0)
-      var parts = tm()
-      tzset()
-      localtime_r(&time, &parts)
+      let parts = tm(local: date)
       return LocalTime(weekday: Int(parts.tm_wday), minute: Int(parts.tm_hour) * 60 + Int(parts.tm_min))
     }
   }
@@ -68,15 +65,6 @@ enum RateSetting: Equatable, Sendable {
 
 extension RateTimetable {
   private static let names = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
-
-  /// `08:00`; `24:00` is the end of the day.
-  static func minute(_ text: String) -> Int? {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy({ $0.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }),
-      let hour = Int(parts[0]), let minute = Int(parts[1]), minute < 60, hour < 24 || hour == 24 && minute == 0
-    else { return nil }
-    return hour * 60 + minute
-  }
 
   /// `mon-fri`, `sat`, `sat,sun` or `fri-mon`.
   static func days(_ text: String) -> Set<Int>? {

@@ -51,8 +51,8 @@ extension ConfigurationKey {
     try fields.refuse(besides: ["days", "from", "to", "rate"])
     let days = try fields.words("days", "days like mon-fri or [sat, sun]") { RateTimetable.days($0) }
     let minutes = "a time from 00:00 to 24:00"
-    let from = try fields.value("from", minutes) { RateTimetable.minute($0) } ?? 0
-    let to = try fields.value("to", minutes) { RateTimetable.minute($0) } ?? 24 * 60
+    let from = try fields.value("from", minutes) { ClockTime.minute($0) } ?? 0
+    let to = try fields.value("to", minutes) { ClockTime.minute($0) } ?? 24 * 60
     guard from != to, from < 24 * 60 else { throw fields.fault("from and to must be different times of a day") }
     guard
       let rate = try fields.value(

@@ -9,10 +9,7 @@ struct LocalDay: Equatable, Sendable {
   let end: Date
 
   init(containing date: Date) {
-    var time = time_t(clamping: Int64(exactly: date.timeIntervalSince1970.rounded(.down)) ?? 0)
-    var parts = tm()
-    tzset()
-    localtime_r(&time, &parts)
+    var parts = tm(local: date)
     func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     // checked: the year of a time that clocks can have
     name = "\(Int(parts.tm_year) + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
