@@ -35,13 +35,4 @@ extension DailyWindow: CustomStringConvertible {
   }
 }
 
-extension DailyWindow: Codable {
-  public init(from decoder: any Decoder) throws {
-    try self.init(parsing: decoder.singleValueContainer().decode(String.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
+extension DailyWindow: Codable, TextCodable {}

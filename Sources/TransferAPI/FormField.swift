@@ -40,13 +40,4 @@ public struct FormField: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-extension FormField: Codable {
-  public init(from decoder: any Decoder) throws {
-    try self.init(parsing: try decoder.singleValueContainer().decode(String.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
+extension FormField: Codable, TextCodable {}

@@ -26,13 +26,4 @@ public struct SecretHeader: Hashable, Sendable, CustomStringConvertible {
   public func value(_ secret: String) -> String { scheme.isEmpty ? secret : "\(scheme) \(secret)" }
 }
 
-extension SecretHeader: Codable {
-  public init(from decoder: any Decoder) throws {
-    try self.init(parsing: try decoder.singleValueContainer().decode(String.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
+extension SecretHeader: Codable, TextCodable {}

@@ -45,13 +45,4 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-extension SecretReference: Codable {
-  public init(from decoder: any Decoder) throws {
-    try self.init(parsing: try decoder.singleValueContainer().decode(String.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
+extension SecretReference: Codable, TextCodable {}

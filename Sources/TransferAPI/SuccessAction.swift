@@ -31,13 +31,4 @@ public enum SuccessAction: Equatable, Sendable, CustomStringConvertible {
   }
 }
 
-extension SuccessAction: Codable {
-  public init(from decoder: any Decoder) throws {
-    try self.init(parsing: try decoder.singleValueContainer().decode(String.self))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
+extension SuccessAction: Codable, TextCodable {}
