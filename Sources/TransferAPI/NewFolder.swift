@@ -44,10 +44,7 @@ extension NewFolder: Codable {
 
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
-    let given = try decoder.container(keyedBy: OptionName.self).allKeys.map(\.stringValue).sorted()
-    if let unknown = given.first(where: { !Self.names.contains($0) }) {
-      throw WireError("unknown field \"\(unknown)\"")
-    }
+    _ = try decoder.fieldNames(known: Self.names.contains)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     for key in [CodingKeys.directory, .to] where !container.contains(key) {
       throw WireError("missing field \"\(key.rawValue)\"")

@@ -59,11 +59,7 @@ extension NewJob: Codable {
 
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
-    // Sorted, because a dictionary's order changes: the same line is refused for the same reason each time.
-    let given = try decoder.container(keyedBy: OptionName.self).allKeys.map(\.stringValue).sorted()
-    if let unknown = given.first(where: { !Self.names.contains($0) }) {
-      throw WireError("unknown field \"\(unknown)\"")
-    }
+    let given = try decoder.fieldNames(known: Self.names.contains)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let spool = try container.decodeIfPresent(String.self, forKey: .spool)
     guard !container.contains(.source) || !container.contains(.url) else {

@@ -94,18 +94,22 @@ public enum WireCoding {
 }
 
 extension Decoder {
+  /// The names of an object's fields. Sorted, because a dictionary's order changes: the same input gets the same message each
+  /// time.
+  public func fieldNames() throws -> [String] {
+    try container(keyedBy: OptionName.self).allKeys.map(\.stringValue).sorted()
+  }
+
+  /// The names of an object's fields.
+  /// - Throws: `WireError` for one that is not known.
+  func fieldNames(known isKnown: (String) -> Bool) throws -> [String] {
+    let names = try fieldNames()
+    if let unknown = names.first(where: { !isKnown($0) }) { throw WireError("unknown field \"\(unknown)\"") }
+    return names
+  }
+
   /// - Throws: `WireError` for a field of an object that has no case in `known`.
   func refuseUnknownFields<Key: CodingKey>(besides known: Key.Type) throws {
-    let names = try container(keyedBy: AnyKey.self).allKeys.map(\.stringValue)
-    // The order of the keys is random: the same input gets the same message.
-    guard let unknown = names.filter({ Key(stringValue: $0) == nil }).min() else { return }
-    throw WireError("unknown field \"\(unknown)\"")
+    _ = try fieldNames { Key(stringValue: $0) != nil }
   }
-}
-
-private struct AnyKey: CodingKey {
-  var stringValue: String
-  var intValue: Int? { nil }
-  init(stringValue: String) { self.stringValue = stringValue }
-  init?(intValue: Int) { nil }
 }
