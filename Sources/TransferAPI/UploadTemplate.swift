@@ -1,8 +1,6 @@
 import WireValues
 
 /// A URL or a key with fields for facts about the file: `https://host/in/{name}`, `{path}:{mtime}`. Pure.
-///
-/// `{{` and `}}` are the braces themselves.
 public struct UploadTemplate: Equatable, Sendable {
   public enum Field: String, CaseIterable, Sendable {
     /// The absolute path.
@@ -19,58 +17,25 @@ public struct UploadTemplate: Equatable, Sendable {
     case sha256
   }
 
-  enum Part: Equatable, Sendable {
-    case text(String)
-    case field(Field)
-  }
-
-  private(set) var parts: [Part] = []
+  private let template: BraceTemplate<Field>
   /// The template as it was written.
   public let text: String
 
   /// - Throws: `WireError` for an unknown field or an unpaired brace.
   public init(parsing text: String) throws(WireError) {
     self.text = text
-    var literal = ""
-    var rest = text[...]
-    while let character = rest.popFirst() {
-      switch character {
-      case "{" where rest.first == "{", "}" where rest.first == "}":
-        rest.removeFirst()
-        literal.append(character)
-      case "{":
-        guard let end = rest.firstIndex(of: "}") else {
-          throw WireError("a { has no } in \"\(text)\"; write {{ for a brace")
-        }
-        guard let field = Field(rawValue: String(rest[..<end])) else {
-          let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
-          throw WireError("unknown field {\(rest[..<end])}; the fields are \(known), and {{ is the brace")
-        }
-        if !literal.isEmpty { parts.append(.text(literal)) }
-        literal = ""
-        parts.append(.field(field))
-        rest = rest[rest.index(after: end)...]
-      case "}": throw WireError("a } has no { in \"\(text)\"; write }} for a brace")
-      default: literal.append(character)
-      }
-    }
-    if !literal.isEmpty { parts.append(.text(literal)) }
+    template = try BraceTemplate(parsing: text)
   }
 
-  public func uses(_ field: Field) -> Bool { parts.contains(.field(field)) }
+  public func uses(_ field: Field) -> Bool { template.uses(field) }
 
   /// Whether the template has no field, so that every file gives the same text.
-  public var isConstant: Bool { !parts.contains { if case .field = $0 { true } else { false } } }
+  public var isConstant: Bool { template.isConstant }
 
   /// Fills in a key. Facts are unchanged, except that `%` and control characters, which a key must not have, are
   /// percent-encoded.
   public func expanded(for file: UploadedFile) -> String {
-    parts.map { part in
-      switch part {
-      case .text(let text): text
-      case .field(let field): Self.withoutControls(file.value(of: field))
-      }
-    }.joined()
+    template.filled { Self.withoutControls(file.value(of: $0)) }
   }
 
   /// Different texts stay different, because `%` is encoded too.
@@ -110,7 +75,7 @@ public struct UploadTemplate: Equatable, Sendable {
   public func collection(for file: UploadedFile) -> String? {
     var url = filled(file)
     if Self.hasNoPath(url) { url.insert("/", at: Self.pathEnd(url)) }
-    return Self.pathEndsWithSlash(url) && parts.last.map(Self.isText) ?? false ? url : nil
+    return Self.pathEndsWithSlash(url) && template.endsWithText ? url : nil
   }
 
   /// Whether every file gets the same URL, so that uploads which store a file there replace each other.
@@ -121,15 +86,8 @@ public struct UploadTemplate: Equatable, Sendable {
   }
 
   private func filled(_ file: UploadedFile) -> String {
-    parts.map { part in
-      switch part {
-      case .text(let text): text
-      case .field(let field): Self.escaped(file.value(of: field).drop { $0 == "/" })
-      }
-    }.joined()
+    template.filled { field in Self.escaped(file.value(of: field).drop { $0 == "/" }) }
   }
-
-  private static func isText(_ part: Part) -> Bool { if case .text = part { true } else { false } }
 
   /// Whether the URL names only a server or a bucket, without a path.
   private static func hasNoPath(_ url: String) -> Bool {

@@ -20,7 +20,7 @@ struct StandardInputUpload {
   func run() async throws {
     guard !plan.needsDigest else {
       throw CommandFailure(
-        .usage, "cannot use {sha256} with standard input: its digest is known only at its end; use another placeholder")
+        .usage, "cannot use {sha256} with standard input: its digest is known only at its end; use another field")
     }
     // Report a wrong URL before a long input is read.
     var sample = try plan.job(for: file(bytes: 0))
