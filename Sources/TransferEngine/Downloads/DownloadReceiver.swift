@@ -323,7 +323,7 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     var fresh = bytes
     if overlapLeft > 0 {
       let count = Int(min(overlapLeft, Int64(bytes.count)))
-      guard try matchesDisk(.init(rebasing: bytes[..<count]), part) else {
+      guard try part.holds(.init(rebasing: bytes[..<count]), at: offset) else {
         ending = .differs(reason: "the bytes fetched again differ from those on the disk")
         return .stop
       }
@@ -351,13 +351,6 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
     plan.sources.receive(Int64(fresh.count), from: plan.lead)
     didWrite(part)
     return isLast ? .stop : .taken
-  }
-
-  private func matchesDisk(_ bytes: UnsafeRawBufferPointer, _ part: PartialFile) throws(TransferError) -> Bool {
-    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
-    defer { copy.deallocate() }
-    try part.read(into: copy, at: offset)
-    return bytes.elementsEqual(UnsafeRawBufferPointer(copy))
   }
 
   private static let tooLong = TransferError.response(.malformed("the body is longer than the largest file"))

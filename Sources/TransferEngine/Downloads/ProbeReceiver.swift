@@ -55,14 +55,9 @@ final class ProbeReceiver: TransferReceiver, @unchecked Sendable {
     guard Int64(bytes.count) <= rest else {
       throw .response(.malformed("more bytes arrived than were announced"))
     }
-    if isOnDisk {
-      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
-      defer { copy.deallocate() }
-      try part.read(into: copy, at: offset)
-      guard bytes.elementsEqual(UnsafeRawBufferPointer(copy)) else {
-        differs = true
-        return .stop
-      }
+    if isOnDisk, try !part.holds(bytes, at: offset) {
+      differs = true
+      return .stop
     }
     offset += Int64(bytes.count)  // checked: at most the rest
     return .taken

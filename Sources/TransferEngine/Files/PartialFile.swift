@@ -200,19 +200,35 @@ final class PartialFile: Sendable {
 
   /// The digests of the whole file. Blocks.
   func digests(_ algorithms: Set<DigestAlgorithm>) throws(TransferError) -> [DigestAlgorithm: String] {
+    try digests(algorithms, of: 0..<size)  // checked: fstat(2) reports no size below 0
+  }
+
+  /// The digests of bytes that are all on disk. Blocks.
+  func digests(
+    _ algorithms: Set<DigestAlgorithm>, of range: Range<Int64>
+  ) throws(TransferError) -> [DigestAlgorithm: String] {
     var digester = Digester(algorithms)
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(1, min(1 << 20, range.count)), alignment: 4096)
     defer { buffer.deallocate() }
-    var offset: Int64 = 0
-    let size = size
-    while offset < size {
-      // checked: offset < size
-      let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(buffer.count), size - offset))])
-      try read(into: piece, at: offset)
-      digester.update(UnsafeRawBufferPointer(piece))
-      offset += Int64(piece.count)  // checked: at most size
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      // checked: offset < upperBound
+      let count = Int(min(Int64(buffer.count), range.upperBound - offset))
+      let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+      try read(into: bytes, at: offset)
+      digester.update(UnsafeRawBufferPointer(bytes))
+      offset += Int64(count)  // checked: at most the upper bound
     }
     return digester.finalize()
+  }
+
+  /// Whether the file has these bytes at the offset.
+  func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(TransferError) -> Bool {
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    defer { copy.deallocate() }
+    try read(into: copy, at: offset)
+    return bytes.elementsEqual(UnsafeRawBufferPointer(copy))
   }
 
   /// Gives the file its final name. An existing file stays complete until then; without `replacing` it stays and this
