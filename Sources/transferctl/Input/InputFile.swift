@@ -7,7 +7,7 @@ enum InputFile {
   static func read(_ path: String, limit: Int = .max) throws(CommandFailure) -> [UInt8] {
     let name = path == "-" ? "standard input" : path
     let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure(name) }
+    guard descriptor >= 0 else { throw failure(name, errno) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
     return try bytes(of: descriptor, name, limit: limit)
   }
@@ -27,13 +27,13 @@ enum InputFile {
       } else if count == 0 {
         return bytes
       } else if errno != EINTR {
-        throw failure(name)
+        throw failure(name, errno)
       }
     }
   }
 
-  private static func failure(_ name: String) -> CommandFailure {
-    let code = errno
+  /// A file of the command line that cannot be opened or read.
+  static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     let status: ExitStatus =
       switch code {
       case EACCES, EPERM: .permission

@@ -35,11 +35,11 @@ final class ListFile: Sendable {
   init(_ path: String) throws {
     name = path == "-" ? "standard input" : path
     let opened = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
-    guard opened >= 0 else { throw Self.failure(name, errno) }
+    guard opened >= 0 else { throw InputFile.failure(name, errno) }
     var status = stat()
     if fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
       close(opened)
-      throw Self.failure(name, EISDIR)
+      throw InputFile.failure(name, EISDIR)
     }
     if let version = Version(opened) {
       (descriptor, isCopy, self.version) = (opened, false, version)
@@ -50,7 +50,7 @@ final class ListFile: Sendable {
     let copy = try TemporaryFile.open()
     do {
       try Self.copy(opened, to: copy, name)
-      guard let version = Version(copy) else { throw Self.failure(name, errno) }
+      guard let version = Version(copy) else { throw InputFile.failure(name, errno) }
       (descriptor, isCopy, self.version) = (copy, true, version)
       start = 0
     } catch {
@@ -121,7 +121,7 @@ final class ListFile: Sendable {
           pread(file.descriptor, buffer.baseAddress! + old, Self.pieceBytes, offset)
         }
         if count < 0, errno == EINTR { continue }
-        guard count >= 0 else { throw ListFile.failure(file.name, errno) }
+        guard count >= 0 else { throw InputFile.failure(file.name, errno) }
         rest.removeLast(Self.pieceBytes - count)  // checked: pread returns at most what it was asked for
         offset += off_t(count)  // checked: a position in the file
         isAtEnd = count == 0
@@ -135,22 +135,12 @@ final class ListFile: Sendable {
     while true {
       let count = read(input, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(name, errno) }
+      guard count >= 0 else { throw InputFile.failure(name, errno) }
       guard count > 0 else { return }
       if let code = writeFully(Array(chunk[..<count]), to: output) {
         throw CommandFailure(
           .failed, "cannot copy \(name) to a temporary file: \(String(cString: strerror(code))); set TMPDIR")
       }
     }
-  }
-
-  private static func failure(_ name: String, _ code: Int32) -> CommandFailure {
-    let status: ExitStatus =
-      switch code {
-      case EACCES, EPERM: .permission
-      case ENOENT, EISDIR, ENOTDIR: .usage
-      default: .failed
-      }
-    return CommandFailure(status, "cannot read \(name): \(String(cString: strerror(code)))")
   }
 }
