@@ -87,10 +87,9 @@ struct SpoolDirectory: Sendable {
   func append(_ piece: [UInt8], at offset: Int64, to token: String, in scope: Scope) throws(Problem) -> Spool {
     let descriptor = try openFile(token, in: scope)
     defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.problem("cannot read the size of the spooled file") }
-    guard offset >= 0, offset <= Int64(status.st_size) else {
-      throw Problem(.notAllowed, "the spooled file ends at \(status.st_size), not at \(offset)")
+    let size = try Self.size(of: descriptor)
+    guard offset >= 0, offset <= size else {
+      throw Problem(.notAllowed, "the spooled file ends at \(size), not at \(offset)")
     }
     let end = try (CheckedNumber(offset) + piece.count).orThrow(
       Problem(.tooLarge, "a file cannot have more than \(Int64.max) bytes"))
@@ -104,16 +103,20 @@ struct SpoolDirectory: Sendable {
       guard count > 0 else { throw Self.problem("cannot write to the spool directory \(path)") }
       written += count  // checked: at most piece.count
     }
-    return Spool(token: token, bytes: max(Int64(status.st_size), end))
+    return Spool(token: token, bytes: max(size, end))
   }
 
   /// The number of bytes that are stored.
   func status(_ token: String, in scope: Scope) throws(Problem) -> Spool {
     let descriptor = try openFile(token, in: scope)
     defer { close(descriptor) }
+    return Spool(token: token, bytes: try Self.size(of: descriptor))
+  }
+
+  private static func size(of descriptor: Int32) throws(Problem) -> Int64 {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.problem("cannot read the size of the spooled file") }
-    return Spool(token: token, bytes: Int64(status.st_size))
+    guard fstat(descriptor, &status) == 0 else { throw problem("cannot read the size of the spooled file") }
+    return Int64(status.st_size)
   }
 
   /// Syncs the file and its directories to disk, and the name of the first one in the state directory.
