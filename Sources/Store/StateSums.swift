@@ -61,12 +61,6 @@ struct StateSums {
     if let old { changes[id, default: Change()].results[old] -= 1 }
     if let new { changes[id, default: Change()].results[new] += 1 }
   }
-
-  /// Subtracts the bytes of removed jobs.
-  mutating func forget(done: Double, outOf total: Double, in id: BatchID) {
-    changes[id, default: Change()].bytesDone -= done  // checked: floating point does not trap
-    changes[id, default: Change()].bytesTotal -= total  // checked: floating point does not trap
-  }
 }
 
 extension Transaction {

@@ -90,9 +90,6 @@ public final class DownloadSources: Sendable {
 
   // MARK: For the pipeline
 
-  /// Whether there may be further sources, or anything else to check.
-  var isTrivial: Bool { mirrors.isEmpty && size == nil && pieces == nil && count < 2 }
-
   /// The number of sources; 0 before the first attempt.
   var count: Int { state.withLock { $0.entries.count } }
 

@@ -20,7 +20,7 @@ struct TusUpload: UploadStrategy {
     // A recorded upload may be gone; then one new upload is created.
     for _ in 0..<2 {
       do throws(TransferError) {
-        if let known = progress, try await resume(known, creation, attempt) { return }
+        if let known = progress, try await resume(known, attempt) { return }
         let server = try await attempt.wire.server(at: creation, remembering: key).tus
         let sender = TusSender(
           attempt: attempt, server: server, chunkSize: options.chunkSize, memoryKey: key)
@@ -36,9 +36,7 @@ struct TusUpload: UploadStrategy {
   }
 
   /// Asks how much the server has; true if that is everything.
-  private func resume(
-    _ progress: TusProgress, _ creation: TransferRequest, _ attempt: UploadAttempt
-  ) async throws(TransferError) -> Bool {
+  private func resume(_ progress: TusProgress, _ attempt: UploadAttempt) async throws(TransferError) -> Bool {
     guard let final = progress.final else { return false }
     // The parts are combined already: only the record of the end is missing.
     let part = TusProgress.Part(url: final, start: 0, end: attempt.source.size, expires: nil)
