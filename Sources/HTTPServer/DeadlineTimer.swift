@@ -1,6 +1,6 @@
 import NIOCore
 
-/// One deadline that moves often. The event loop's timer is set once and looks at the deadline when it fires, so that moving
+/// One deadline that moves often. The event loop's timer is set once and examines the deadline when it fires, so that moving
 /// it costs nothing. Used on one event loop only.
 struct DeadlineTimer {
   private var due: NIODeadline?

@@ -12,7 +12,7 @@ import TransferAPI
 struct CandidateSelection {
   /// Number of index entries that are read before the second way is taken: under 2 ms.
   static let window = 10_000
-  /// Lanes that are looked at one by one before the third way is tried: about 10 ms.
+  /// Lanes that are examined one by one before the third way is tried: about 10 ms.
   static let laneLimit = 2_000
 
   private struct Found {

@@ -24,7 +24,7 @@ struct ShareSelection {
     var cursor: String?
   }
 
-  /// The most jobs of one share that are looked at: some excluded origins must not hide the others.
+  /// The most jobs of one share that are examined: some excluded origins must not hide the others.
   private static let longestLook = 256
 
   let db: Database

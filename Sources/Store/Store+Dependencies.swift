@@ -2,7 +2,7 @@ public import FoundationEssentials
 import GRDB
 public import TransferAPI
 
-/// What the ends of jobs have brought to the jobs that wait for them.
+/// The effects of ended jobs on the jobs that wait for them.
 public struct DependencyChanges: Equatable, Sendable {
   /// The number of dependencies that have completed.
   public var completed = 0
@@ -14,7 +14,7 @@ extension Store {
   /// Number of jobs that one transaction changes: each may have an event and a hook.
   static let dependencyStep = 500
 
-  /// Whether a job waits for another job or a batch, or waits to be looked at.
+  /// Whether a job waits for another job or a batch, or waits to be examined.
   public func hasDependencies() async throws(StoreError) -> Bool {
     try await read { db in
       try db.row(
@@ -39,9 +39,9 @@ extension Store {
   }
 
   /// Looks at the jobs that wait for something that has ended: they have one dependency less, or fail. A failure may make further
-  /// jobs fail; they are looked at in the same call, some hundred in each transaction, however long the chain.
+  /// jobs fail; they are examined in the same call, some hundred in each transaction, however long the chain.
   ///
-  /// Durable when this returns. What is to be looked at is stored with the ends themselves (`dependency_check`), so a crash in
+  /// Durable when this returns. What is to be examined is stored with the ends themselves (`dependency_check`), so a crash in
   /// between leaves the rest to the next call.
   /// - Parameter wantsHook: whether a failed job gets its hook.
   public func resolveDependencies(at now: Date, wantsHook: Bool) async throws(StoreError) -> DependencyChanges {
@@ -63,7 +63,7 @@ private struct DependencyCheck {
   let target: StoredDependency.Target
   /// The target is a job that was removed after it had completed.
   let completed: Bool
-  /// Dependents up to this one have been looked at.
+  /// Dependents up to this one have been examined.
   let afterJob: JobID
 
   enum Outcome {
@@ -171,7 +171,7 @@ extension Transaction {
     return .completed
   }
 
-  /// Jobs that wait for the target, after those that have been looked at.
+  /// Jobs that wait for the target, after those that have been examined.
   private func dependents(_ check: DependencyCheck, limit: Int) throws -> [JobID] {
     let isBatch = check.target.columns.job == nil
     let target = isBatch ? "on_batch = :on_batch AND on_owner = :on_owner" : "on_job = :on_job"

@@ -24,8 +24,8 @@ extension Store {
   /// One page of the records that no job has used since a time, in the order of their keys.
   /// - Parameters:
   ///   - after: the last record of the page before; `nil` for the first page.
-  ///   - scanned: the most records that are looked at.
-  /// - Returns: the records, and the last one that was looked at; `nil` if there are no more.
+  ///   - scanned: the most records that are examined.
+  /// - Returns: the records, and the last one that was examined; `nil` if there are no more.
   public func unusedFileRecords(
     since limit: Date, after last: StoredFileRecord?, scanned: Int = 500
   ) async throws(StoreError) -> (unused: [StoredFileRecord], last: StoredFileRecord?) {

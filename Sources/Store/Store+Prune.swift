@@ -3,7 +3,7 @@ import GRDB
 import TransferAPI
 
 extension Store {
-  /// Number of rows that one step looks at: a transaction of a few milliseconds.
+  /// Number of rows that one step examines: a transaction of a few milliseconds.
   static let pruneStep = 500
   /// Number of attempts that are kept of an unfinished job, however old: those that `detail` shows.
   static let keptAttempts = 100
@@ -88,7 +88,7 @@ extension Store {
   }
 }
 
-/// The rows that one step looks at.
+/// The rows that one step examines.
 private struct Window: Sendable {
   let end: Int64
   /// The time of the oldest row.

@@ -9,7 +9,7 @@ extension Store {
     public var sums: WatchSums
     /// Jobs that failed or were cancelled, and removed jobs of any batch; the oldest first.
     public var failures: [Event]
-    /// The newest event that was looked at.
+    /// The newest event that was examined.
     public var lastEvent: Int64
     /// Whether there are more failures.
     public var isPartial: Bool

@@ -16,7 +16,7 @@ extension Store {
     }
   }
 
-  /// Closes and opens the windows of jobs: a job whose window is closed is no candidate. Costs a few looks at an index if nothing
+  /// Closes and opens the windows of jobs: a job whose window is closed is no candidate. Costs a few reads of an index if nothing
   /// has changed.
   ///
   /// Durable when this returns. A crash in between leaves some of the jobs to the next call.

@@ -11,7 +11,7 @@ struct StoredDependency: Equatable, Sendable {
   var target: Target
   /// It has not completed.
   var isOpen: Bool
-  /// It may have ended already, so its dependents have to be looked at at once.
+  /// It may have ended already, so its dependents have to be examined at once.
   var mayHaveEnded: Bool
 }
 
@@ -113,7 +113,7 @@ extension StoredDependency.Target {
 }
 
 extension Transaction {
-  /// The most jobs that the search for a cycle looks at: some milliseconds.
+  /// The most jobs that the search for a cycle examines: some milliseconds.
   static let maximumCycleSearch = 5000
 
   /// A new job in a batch closes a cycle if it waits for something that waits for the batch. Other new jobs cannot: nothing
@@ -135,7 +135,7 @@ extension Transaction {
     }
   }
 
-  /// Jobs that wait for the target, with their batches: at most one more than a search looks at.
+  /// Jobs that wait for the target, with their batches: at most one more than a search examines.
   private func dependents(on target: StoredDependency.Target) throws -> [(JobID, BatchID?)] {
     let sql =
       target.columns.job == nil

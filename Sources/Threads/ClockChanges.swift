@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Tells when the wall clock was set: by a person, at the first contact with a time server, or after the machine was suspended.
+/// Reports when the wall clock was set: by a person, at the first contact with a time server, or after the machine was suspended.
 /// Nothing wakes up for it in between.
 package enum ClockChanges {
   /// The descriptor that is read; -1 before the first stream. For tests.

@@ -1,4 +1,4 @@
-/// What webhooks are told about.
+/// The events that webhooks can get.
 public enum DeliveryEvent: String, Codable, CaseIterable, Sendable {
   case jobCompleted = "job-completed"
   case jobFailed = "job-failed"

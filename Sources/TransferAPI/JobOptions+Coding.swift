@@ -1,5 +1,5 @@
 extension JobOptions: Codable {
-  /// Reads the options among the fields of a flat object. Other fields are not looked at.
+  /// Reads the options among the fields of a flat object. Other fields are ignored.
   public init(from decoder: any Decoder) throws {
     self.init()
     var reader = OptionReader(container: try decoder.container(keyedBy: OptionName.self))

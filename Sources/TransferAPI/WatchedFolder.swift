@@ -49,7 +49,7 @@ extension WatchedFolder: Codable {
       error: try container.decodeIfPresent(String.self, forKey: .error))
   }
 
-  /// Every field is present; `batch` and `error` are null where there is none.
+  /// Every field is present; `batch` and `error` are null if they are not set.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .id)

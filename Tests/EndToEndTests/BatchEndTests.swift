@@ -51,7 +51,7 @@ import Testing
     let list = ["/a", "/b", "/bad"].map { files.url($0) }
     let added = try await daemon.run(["add", "-d", daemon.downloads, "--batch", "nightly", "--wait"] + list)
     #expect(added.status == 1)
-    // Nothing is told of a job, or of a batch that is not over.
+    // No webhook gets a job, or a batch that has not ended.
     let first = try await hooks.waitForRequests(1)[0]
     try Self.expectSigned(first, "s3cret")
     let summary = try Self.json(first)

@@ -11,7 +11,7 @@ import Testing
     case synchronizing = "before the bytes are synced to disk"
     case recordOfRename = "at the commit that announces the rename"
     case beforeRename = "before the rename"
-    case afterRename = "after the rename, before the directory is brought to the disk"
+    case afterRename = "after the rename, before the directory is synced"
     case settling = "at the commit of the completion"
 
     var testDescription: String { rawValue }

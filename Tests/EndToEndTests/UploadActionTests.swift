@@ -9,7 +9,7 @@ import Testing
   enum Point: String, CaseIterable, CustomTestStringConvertible {
     case completing = "at the commit of the completion"
     case touching = "before the file is renamed"
-    case synchronizing = "before the directory is brought to the disk"
+    case synchronizing = "before the directory is synced"
     case telling = "at the commit of the finished action"
     var testDescription: String { rawValue }
   }

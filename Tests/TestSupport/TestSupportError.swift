@@ -11,7 +11,7 @@ public enum TestSupportError: Error, CustomStringConvertible {
   public var description: String {
     switch self {
     case .timedOut(let what, let duration):
-      return "waited \(duration) in vain for \(what)"
+      return "timed out after \(duration) waiting for \(what)"
     case .system(let call, let code):
       return "cannot \(call): \(String(cString: strerror(code)))"
     case .missingProgram(let name, let searched):

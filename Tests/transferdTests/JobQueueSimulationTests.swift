@@ -178,7 +178,7 @@ private struct Simulation {
   private mutating func moveWindows() throws {
     var closed: ClosedWindows = [:]
     for window in Self.windows where Bool.random(using: &random) { closed[window] = now + 3600 }
-    // The queue is told that jobs have changed in the next event.
+    // The next event says that jobs have changed.
     setAlarm(now)
     try send(.windowsChanged(closed))
     // The next search does not find them. After that, the queue knows them only when it has found them again.

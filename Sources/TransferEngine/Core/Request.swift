@@ -8,7 +8,7 @@ public protocol Request: AnyObject, Sendable, CustomStringConvertible {
 extension Request {
   /// Identifies the request in events.
   public var id: RequestID { control.core.id }
-  /// The current state. It may change before the caller looks at it.
+  /// The current state. It may change before the caller examines it.
   public var state: RequestState { control.core.requestState }
   /// Whether the request has not started.
   public var isInitialized: Bool { state == .initialized }

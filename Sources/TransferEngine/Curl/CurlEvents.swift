@@ -98,7 +98,7 @@ final class CurlEvents {
 }
 
 extension EventPoll.Event {
-  /// As libcurl takes it. With 0 it looks at the socket itself: it tells errors apart better.
+  /// As libcurl takes it. With 0 libcurl examines the socket itself, and distinguishes errors better.
   fileprivate var actions: Int32 {
     guard !isFailing else { return 0 }
     var actions: Int32 = 0

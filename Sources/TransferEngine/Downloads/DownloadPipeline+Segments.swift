@@ -20,8 +20,8 @@ extension DownloadPipeline {
     board.start { await crew.run() }
   }
 
-  /// Before the first byte of another segment is written, a durable record has to say that the part file's length is no
-  /// evidence any more; after a kill it would be taken for the number of valid bytes.
+  /// Before the first byte of another segment is written, a durable record has to say that there are segments. Without it, the
+  /// next attempt after a kill would use the part file's length as the number of valid bytes.
   private func prepareSegments(_ board: SegmentBoard, _ checkpoints: Checkpointer) async throws(TransferError) {
     guard let (part, _) = checkpoints.file else { throw .cancelled }
     let total = board.total

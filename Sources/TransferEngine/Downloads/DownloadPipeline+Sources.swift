@@ -68,7 +68,7 @@ extension DownloadPipeline {
       sources.drop(lead, .init(reason: "\(error)", error: error))
       sources.reviveDisagreeing()
     }
-    // It cannot be told whose bytes were wrong: from now on one source at a time fetches the whole file.
+    // It is unknown whose bytes were wrong: from now on one source at a time fetches the whole file.
     if !sources.isIsolated {
       session.notify(core.id, .refuseToResume(reason: "the file has another digest: each source fetches it alone"))
       sources.isolate()

@@ -226,7 +226,7 @@ struct SegmentCrew: Sendable {
     didGiveUp(reason)
   }
 
-  /// A piece is wrong: the source that has sent it is dropped. If there are several, it cannot be told which of them was it.
+  /// A piece is wrong: the source that has sent it is dropped. If several have, it is unknown which of them is to blame.
   private func judge(_ culprits: Set<Int>, _ piece: Int) {
     for source in culprits where source >= 0 {
       guard culprits.count == 1 || sources.strike(source) else { continue }

@@ -174,7 +174,7 @@ public final class DirectoryLister: Sendable {
   /// - Parameters:
   ///   - statuses: acceptable ones; `nil`: the protocol has none.
   ///   - take: `nil`: all entries are returned together.
-  ///   - check: looks at the head before the body is read.
+  ///   - check: examines the head before the body is read.
   private func read(
     _ request: TransferRequest, _ parser: inout some ListingParser, statuses: Set<Int>?, rule: EntryRule? = nil,
     _ take: (@Sendable ([DirectoryEntry]) async throws -> Void)?,

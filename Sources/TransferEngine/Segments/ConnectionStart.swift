@@ -14,7 +14,7 @@ struct ConnectionStart: Equatable, Sendable {
   }
 }
 
-/// How connections with one server have begun in a download: tells what the next one will cost. Pure.
+/// How long connections with one server have taken to begin in a download: the estimate for the next one. Pure.
 ///
 /// A connection whose response was read to its end is used again: the next request waits one round trip for its first byte,
 /// and then has the full rate. A new one needs two or three round trips, more with TLS, and several more until TCP has found

@@ -221,7 +221,7 @@ final class SegmentBoard: Sendable {
     for segment in state.plan.segments where segment.rest == 0 { state.cancellations[segment.id]?() }
   }
 
-  /// Tells how the transfer of a segment is ended from outside.
+  /// Sets how the transfer of a segment is ended from outside.
   func register(_ id: Int, cancel: @escaping @Sendable () -> Void) {
     let isObsolete = state.withLock { state in
       state.cancellations[id] = cancel

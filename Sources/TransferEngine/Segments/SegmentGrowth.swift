@@ -1,6 +1,6 @@
 import WireValues
 
-/// Whether a download gets another connection. Pure: it is told the rates, and says how many connections there may be.
+/// Whether a download gets another connection. Pure: gets the rates, and says how many connections there may be.
 ///
 /// A fixed number is used at once. `automatic` begins with one connection and adds one after each measurement, as long as
 /// the last one has raised the rate of all together by a quarter of what a connection had; otherwise it takes that

@@ -11,7 +11,7 @@ public enum SegmentPolicy: Sendable, Equatable {
 
   /// The most connections of one file.
   public static let maximumConnections = 32
-  /// What `automatic` uses at most, unless it is told otherwise.
+  /// The most connections of `automatic`, unless another number is given.
   public static let automaticConnections = 4
 
   /// With mirrors, `automatic` uses as many of the sources at once.

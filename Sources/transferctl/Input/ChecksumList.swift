@@ -113,7 +113,7 @@ struct ChecksumList: Equatable, Sendable {
       || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  /// `HEX  name` or `HEX *name`. The length of the digest tells its algorithm.
+  /// `HEX  name` or `HEX *name`. The algorithm follows from the length of the digest.
   private static func untagged(_ line: Substring) -> Entry? {
     guard let end = line.firstIndex(ofASCII: " ") else { return nil }
     let hex = line[..<end]

@@ -166,7 +166,7 @@ struct MetalinkBuilder {
     if let found = pieces, let size = draft.size {
       guard found.cover(size) else { throw fault("its pieces do not match its size") }
     } else {
-      // Pieces of a file of unknown length cannot be told from those of a longer one.
+      // The pieces may be those of a longer file: the length is unknown.
       pieces = nil
     }
     if draft.hasTooManyPieces, pieces == nil, draft.checksum == nil {

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Threads
 
-/// Tells that something in some directories has changed (inotify(7)). What it was is not told: the directories are looked at
-/// again, so that lost events (`IN_Q_OVERFLOW`) do no harm. One descriptor and one thread, which sleeps while nothing changes.
+/// Reports that something in some directories has changed (inotify(7)), but not what: the directories are scanned again, so that
+/// lost events (`IN_Q_OVERFLOW`) do no harm. Uses one descriptor and one thread, which sleeps while nothing changes.
 final class DirectoryEvents: Sendable {
   private let descriptor: Int32
   /// Closed at the end; the thread watches the other end.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many files the looks at one or more folders may keep in memory.
+/// How many files the scans of one or more folders may keep in memory.
 final class FileBudget: Sendable {
   private let rest: Mutex<Int>
 

@@ -13,7 +13,7 @@ struct FolderScan: Sendable {
   }
 
   private(set) var files: [File] = []
-  /// There are more files or deeper directories than are looked at.
+  /// There are more files or deeper directories than are examined.
   private(set) var isIncomplete = false
   /// Names that are no UTF-8; their files are passed over.
   private(set) var unusableNames = 0

@@ -6,7 +6,7 @@ import Threads
 import TransferAPI
 import TransferEngine
 
-/// Uploads what lands in one directory. It looks at the directory at the start, after the kernel has reported a change, and when
+/// Uploads what lands in one directory. It examines the directory at the start, after the kernel has reported a change, and when
 /// a file may have settled; at most a tenth of the time. In between nothing runs.
 actor FolderWatcher {
   private let stored: Store.StoredFolder

@@ -15,11 +15,11 @@ struct BatchEndWatch: Sendable {
 
   /// How long nothing in a batch may be unfinished before it has ended.
   static let quietTime = Duration.seconds(5)
-  /// Time between two looks at batches that may have ended.
+  /// Time between two checks of batches that may have ended.
   private static let interval = Duration.milliseconds(500)
   /// Time until the next look after the store has failed.
   private static let failureDelay = Duration.seconds(10)
-  /// Batches that are looked at together; others wait for these.
+  /// Batches that are examined together; others wait for these.
   private static let maximumBatches = 1000
 
   /// Runs until the task is cancelled.

@@ -1,4 +1,4 @@
-/// The targets that are told of events now, each by a task of its own. Pure.
+/// The targets that get events now, each from a task of its own. Pure.
 struct BusyTargets {
   /// Whether there may be more for the target since its task has looked.
   private var targets: [String: Bool] = [:]

@@ -5,9 +5,9 @@ import TransferAPI
 import TransferEngine
 import WireValues
 
-/// Deletes or moves a source file after its upload, or moves a downloaded file. The daemon may crash between any two steps: the files on disk then show
-/// which steps were done, and repeating the action has the same result. Only the exact version that was transferred is deleted
-/// or moved, and no existing file is replaced.
+/// Deletes or moves a source file after its upload, or moves a downloaded file. The daemon may crash between any two steps:
+/// the files on disk then show which steps were done, and repeating the action has the same result. Only the exact version
+/// that was transferred is deleted or moved, and no existing file is replaced.
 ///
 /// All steps use descriptors of directories that were opened and checked. So replacing a parent directory by a link, even
 /// before this action, cannot redirect it.
@@ -114,7 +114,7 @@ struct FileActionPerformer {
   // MARK: Move
 
   private func move(from parent: Directory?, to directory: Directory) -> Step {
-    // Two names of one directory would be taken for two links to the file, of which one is deleted.
+    // Within one directory the file and its target are one name, which must not be deleted as a second link to the file.
     if let parent, parent == directory { return .done("kept \(path): it is in \(directory.path) already", touched: []) }
     let candidates = Self.names(for: path, job: action.job)
     switch parent.map({ match(of: name, in: $0) }) ?? .missing {

@@ -2,7 +2,7 @@ import Logging
 import Store
 
 extension HookConfiguration {
-  /// Tells the store who gets events from now on.
+  /// From now on the store keeps events for these targets.
   func apply(to store: Store, _ logger: Logger, onBatchEnd: @escaping @Sendable () -> Void) {
     let webhooks = webhooks
     store.setDeliveryTargets(

@@ -34,7 +34,7 @@ struct HookConfiguration: Equatable, Sendable {
     }
   }
 
-  /// Whether a command or a webhook is told of the event.
+  /// Whether a command or a webhook gets the event.
   func wantsFollowUp(after event: JobEvent) -> Bool {
     if wantsHook(after: event) { return true }
     switch event {

@@ -18,7 +18,7 @@ actor LimitControl {
   private var overrides = LimitSettings.Overrides()
   private var alarm: Task<Void, Never>?
 
-  /// The longest time in seconds between two looks at a timetable.
+  /// The longest time in seconds between two reads of a timetable.
   private static let longestPause = 86_400.0
 
   init(

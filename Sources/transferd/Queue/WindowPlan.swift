@@ -10,7 +10,7 @@ struct WindowPlan: Equatable, Sendable {
   /// When one of them opens or closes; `nil`: no time of the next two days.
   private(set) var next: Date?
 
-  /// Minutes that are looked at: two days, so that a window is found also if its minutes are left out when the clocks are set
+  /// Minutes that are examined: two days, so that a window is found also if its minutes are left out when the clocks are set
   /// for summer time.
   private static let horizon = 2 * 24 * 60
 

@@ -74,7 +74,7 @@ public struct Answer: Sendable {
     return Script(steps)
   }
 
-  /// Bytes after the head of a 204 or 304 would be taken for the next response on the connection (RFC 9112 §6.3).
+  /// Bytes after the head of a 204 or 304 would be read as the next response on the connection (RFC 9112 §6.3).
   private var hasBody: Bool { status != 204 && status != 304 }
 
   private var framedHeaders: HeaderList {

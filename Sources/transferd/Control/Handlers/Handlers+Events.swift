@@ -55,7 +55,7 @@ extension Handlers {
     }
   }
 
-  /// A page of lines, and the number of the last event that was looked at; `nil` if there was none.
+  /// A page of lines, and the number of the last event that was examined; `nil` if there was none.
   private static func history(
     after cursor: Int64, for user: UInt32, _ left: inout Int, _ filter: inout EventFilter, _ daemon: DaemonServices
   ) async throws -> (ByteBuffer, Int64?) {
