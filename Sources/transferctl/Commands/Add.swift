@@ -67,15 +67,14 @@ struct Add: AsyncParsableCommand {
     defaults.base = inputs.base.map { URLReference($0) }
     var opened: (connection: Connection, client: ControlClient)?
     if let name = inputs.checksums {
-      if FetchedFile.isURL(name) { opened = try await open() }
-      defaults.checksums = try await checksums(name, defaults, opened)
+      let content = try await content(of: name, "the checksums", ChecksumList.maximumBytes, defaults, &opened)
+      let shown = FetchedFile.isURL(name) ? Secrets.redacting(url: name) : name
+      defaults.checksums = try ChecksumList(content, source: name == "-" ? "standard input" : shown)
     }
-    let metalink: Metalink?
+    var metalink: Metalink?
     if let name = inputs.metalink {
-      if FetchedFile.isURL(name) { opened = try await open() }
-      metalink = try await self.metalink(name, defaults, opened)
-    } else {
-      metalink = nil
+      let content = try await content(of: name, "the Metalink", Metalink.maximumBytes, defaults, &opened)
+      metalink = try Self.metalink(content, from: name)
     }
     let list = try DownloadInput(urls, input, format: inputs.inputFormat, defaults)
     if inputs.dryRun.dryRun {
@@ -137,39 +136,26 @@ struct Add: AsyncParsableCommand {
     return (BulkBody(lines, isAlone: metalink.files.count == 1), lines.faults.first?.status)
   }
 
-  /// - Parameter opened: the daemon, if the name is a URL.
-  private func metalink(
-    _ name: String, _ defaults: JobDefaults, _ opened: (connection: Connection, client: ControlClient)?
-  ) async throws -> Metalink {
-    let bytes: [UInt8]
-    if let (connection, client) = opened {
-      let file = FetchedFile(
-        url: name, purpose: "the Metalink", maximumBytes: Metalink.maximumBytes, options: defaults.job.options,
-        directory: defaults.directory)
-      bytes = try await file.bytes(over: connection, from: client)
-    } else {
-      bytes = try InputFile.read(name, limit: Metalink.maximumBytes)
-    }
+  /// The content of a file, of standard input (`-`), or of what is at a URL.
+  /// - Parameter opened: the daemon, if it fetches a URL.
+  private func content(
+    of name: String, _ purpose: String, _ limit: Int, _ defaults: JobDefaults,
+    _ opened: inout (connection: Connection, client: ControlClient)?
+  ) async throws -> [UInt8] {
+    guard FetchedFile.isURL(name) else { return try InputFile.read(name, limit: limit) }
+    let (connection, client) = try await open()
+    opened = (connection, client)
+    let file = FetchedFile(
+      url: name, purpose: purpose, maximumBytes: limit, options: defaults.job.options, directory: defaults.directory)
+    return try await file.bytes(over: connection, from: client)
+  }
+
+  private static func metalink(_ content: [UInt8], from name: String) throws -> Metalink {
     do throws(WireError) {
-      return try Metalink(bytes)
+      return try Metalink(content)
     } catch {
       let source = name == "-" ? "on standard input" : Secrets.redacting(url: name)
       throw CommandFailure(.usage, "the Metalink \(source) \(error); nothing was added")
     }
-  }
-
-  /// - Parameter opened: the daemon, if the name is a URL.
-  private func checksums(
-    _ name: String, _ defaults: JobDefaults, _ opened: (connection: Connection, client: ControlClient)?
-  ) async throws -> ChecksumList {
-    guard let (connection, client) = opened else {
-      let source = name == "-" ? "standard input" : name
-      return try ChecksumList(try InputFile.read(name, limit: ChecksumList.maximumBytes), source: source)
-    }
-    let file = FetchedFile(
-      url: name, purpose: "the checksums", maximumBytes: ChecksumList.maximumBytes, options: defaults.job.options,
-      directory: defaults.directory)
-    return try ChecksumList(
-      try await file.bytes(over: connection, from: client), source: Secrets.redacting(url: name))
   }
 }

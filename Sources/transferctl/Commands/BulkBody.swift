@@ -25,10 +25,18 @@ struct BulkBody: Sendable {
   var skipsMissing = false
 
   init(_ lines: JobLines, isAlone: Bool = false) {
-    form = isAlone ? .one : .lines
-    (count, areKeyed) = (lines.count, lines.areKeyed)
-    pieces = { lines.spool.pieces() }
-    origin = { lines.origin(ofLine: $0) }
+    self.init(lines, as: isAlone ? .one : .lines, areKeyed: lines.areKeyed)
+  }
+
+  /// - Parameter options: the header field `Job-Options`.
+  init(urls lines: JobLines, options: String) {
+    self.init(lines, as: .list(contentType: "text/uri-list", options: options), areKeyed: false)
+  }
+
+  /// - Parameter options: the header field `Job-Options`.
+  init(paths lines: JobLines, options: String) {
+    self.init(
+      lines, as: .list(contentType: "application/vnd.transferd.paths", options: options), areKeyed: lines.areKeyed)
   }
 
   /// - Parameter options: the header field `Job-Options`.
@@ -39,18 +47,9 @@ struct BulkBody: Sendable {
     origin = { list.origin(ofLine: $0) }
   }
 
-  /// - Parameter options: the header field `Job-Options`.
-  init(urls lines: JobLines, options: String) {
-    form = .list(contentType: "text/uri-list", options: options)
-    (count, areKeyed) = (lines.count, false)
-    pieces = { lines.spool.pieces() }
-    origin = { lines.origin(ofLine: $0) }
-  }
-
-  /// - Parameter options: the header field `Job-Options`.
-  init(paths lines: JobLines, options: String) {
-    form = .list(contentType: "application/vnd.transferd.paths", options: options)
-    (count, areKeyed) = (lines.count, lines.areKeyed)
+  private init(_ lines: JobLines, as form: Form, areKeyed: Bool) {
+    self.form = form
+    (count, self.areKeyed) = (lines.count, areKeyed)
     pieces = { lines.spool.pieces() }
     origin = { lines.origin(ofLine: $0) }
   }

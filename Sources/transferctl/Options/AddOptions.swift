@@ -97,10 +97,7 @@ struct AddOptions: ParsableArguments {
     }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
     if let partDir, partDir.isEmpty { throw ValidationError("--part-dir is empty.") }
-    if let key {
-      if key.isEmpty { throw ValidationError("--key is empty.") }
-      try job.network.checkIsNotCertificateKey(key)
-    }
+    try job.network.check(key: key)
     if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
     if let segments { _ = try validated { try SegmentCount(parsing: segments) } }
     if relay.thenUpload != nil { try validateRelay() }

@@ -85,8 +85,10 @@ struct NetworkArguments: ParsableArguments {
     return options
   }
 
-  /// curl's `--key` is the file of the certificate's key; ours is the job's idempotency key.
-  func checkIsNotCertificateKey(_ key: String) throws {
+  /// Checks the job's idempotency key. curl's `--key` is the file of the certificate's key: such a file is refused.
+  func check(key: String?) throws {
+    guard let key else { return }
+    if key.isEmpty { throw ValidationError("--key is empty.") }
     guard cert != nil, access(key, F_OK) == 0 else { return }
     throw ValidationError("--key \(key) is a file, but names the job: did you mean --cert-key?")
   }

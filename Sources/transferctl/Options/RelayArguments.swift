@@ -55,16 +55,7 @@ struct RelayArguments: ParsableArguments {
   }
 
   func options() throws -> JobOptions.Upload {
-    var options = JobOptions.Upload()
-    options.method = method
-    options.uploadProtocol = uploadProtocol ?? .auto
-    options.form = try form.map { text throws(WireError) in try FormField(parsing: text) }
-    if !form.isEmpty {
-      guard options.uploadProtocol == .form || uploadProtocol == nil else {
-        throw ValidationError("--form needs --protocol form.")
-      }
-      options.uploadProtocol = .form
-    }
+    var options = try JobOptions.Upload(method: method, uploadProtocol: uploadProtocol ?? .auto, form: form)
     (options.ifAbsent, options.verify) = (ifAbsent, verify)
     return options
   }

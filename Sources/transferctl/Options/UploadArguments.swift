@@ -62,25 +62,13 @@ struct UploadArguments: ParsableArguments {
       _ = try SuccessAction(parsing: onSuccess)
     }
     if let to { _ = try validated { try UploadTemplate(parsing: to) } }
-    if let key {
-      if key.isEmpty { throw ValidationError("--key is empty.") }
-      try job.network.checkIsNotCertificateKey(key)
-      _ = try validated { try UploadTemplate(parsing: key) }
-    }
+    try job.network.check(key: key)
+    if let key { _ = try validated { try UploadTemplate(parsing: key) } }
     if root?.isEmpty == true { throw ValidationError("--root is empty.") }
   }
 
   private func options() throws -> JobOptions.Upload {
-    var options = JobOptions.Upload()
-    options.method = method
-    options.uploadProtocol = uploadProtocol
-    options.form = try form.map { text throws(WireError) in try FormField(parsing: text) }
-    if !form.isEmpty {
-      guard uploadProtocol == .form || uploadProtocol == .auto else {
-        throw ValidationError("--form needs --protocol form.")
-      }
-      options.uploadProtocol = .form
-    }
+    var options = try JobOptions.Upload(method: method, uploadProtocol: uploadProtocol, form: form)
     options.onChange = onChange
     options.ifAbsent = ifAbsent
     options.verify = verify
@@ -97,6 +85,19 @@ struct UploadArguments: ParsableArguments {
       target: try to.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
       keepsPaths: recursive || root != nil, job: job)
+  }
+}
+
+extension JobOptions.Upload {
+  /// Fields of a form need no `--protocol`.
+  /// - Parameter form: texts like `NAME=VALUE`.
+  init(method: UploadMethod?, uploadProtocol: UploadProtocolName, form: [String]) throws {
+    self.init()
+    (self.method, self.uploadProtocol) = (method, form.isEmpty ? uploadProtocol : .form)
+    self.form = try form.map { text throws(WireError) in try FormField(parsing: text) }
+    guard form.isEmpty || uploadProtocol == .form || uploadProtocol == .auto else {
+      throw ValidationError("--form needs --protocol form.")
+    }
   }
 }
 

@@ -102,8 +102,7 @@ enum DetailText {
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
     append(&rows, "retry for", options.schedule.retryFor.map(seconds))
-    if detail.job.kind == .upload { append(&rows, options, isSpooled: detail.isSpooled) }
-    if detail.job.kind == .relay { append(&rows, ofRelay: options) }
+    if detail.job.kind == .upload || detail.job.kind == .relay { appendUpload(&rows, options, of: detail) }
     append(&rows, "endpoint", options.s3.endpoint)
     append(&rows, "profile", options.s3.profile)
     append(&rows, "region", options.s3.region)
@@ -133,25 +132,21 @@ enum DetailText {
     String(name.flatMap { $0.isUppercase ? " \($0.lowercased())" : String($0) })
   }
 
-  private static func append(_ rows: inout [(String, String)], _ options: JobOptions, isSpooled: Bool) {
+  private static func appendUpload(_ rows: inout [(String, String)], _ options: JobOptions, of detail: JobDetail) {
     let upload = options.upload
     rows.append(("protocol", upload.uploadProtocol.rawValue))
     append(&rows, "method", upload.method?.rawValue)
     for field in upload.form { rows.append(("form", field.description)) }
-    rows.append(("on success", isSpooled ? "delete (the copy of standard input)" : options.onSuccess.description))
-    rows.append(("on change", upload.onChange.rawValue))
+    if detail.job.kind == .upload {
+      let action = detail.isSpooled ? "delete (the copy of standard input)" : options.onSuccess.description
+      rows.append(("on success", action))
+      rows.append(("on change", upload.onChange.rawValue))
+    }
     if upload.ifAbsent { rows.append(("if absent", "yes")) }
     if upload.verify { rows.append(("verify", "yes")) }
-  }
-
-  private static func append(_ rows: inout [(String, String)], ofRelay options: JobOptions) {
-    let upload = options.upload
-    rows.append(("protocol", upload.uploadProtocol.rawValue))
-    append(&rows, "method", upload.method?.rawValue)
-    for field in upload.form { rows.append(("form", field.description)) }
-    if upload.ifAbsent { rows.append(("if absent", "yes")) }
-    if upload.verify { rows.append(("verify", "yes")) }
-    append(&rows, "target credentials", options.relay.targetCredentials?.description)
+    if detail.job.kind == .relay {
+      append(&rows, "target credentials", options.relay.targetCredentials?.description)
+    }
   }
 
   private static func attempts(_ attempts: [Attempt], of kind: JobKind) -> [String] {
