@@ -6,10 +6,10 @@ public final class DataRequest: DataResponding {
   /// Checks the response: gets the request as it was sent, the head, and the body if there is one.
   public typealias Validation = @Sendable (TransferRequest, ResponseHead, Data?) -> ValidationResult
 
-  public let answers: DataResponses
+  public let responses: DataResponses
 
   init(core: RequestCore<DataOutcome>) {
-    answers = DataResponses(core: core)
+    responses = DataResponses(core: core)
     core.attach(self)
   }
 }

@@ -3,17 +3,17 @@ public import FoundationEssentials
 /// A request whose response is kept in memory: `DataRequest` and `UploadRequest`.
 public protocol DataResponding: Request {
   /// The engine's side of the handle.
-  var answers: DataResponses { get }
+  var responses: DataResponses { get }
 }
 
 extension DataResponding {
-  public var control: RequestControl { RequestControl(core: answers.core) }
+  public var control: RequestControl { RequestControl(core: responses.core) }
 
   /// The body, after the request has ended; `nil` before, and if it is empty.
-  public var data: Data? { answers.core.output?.data }
+  public var data: Data? { responses.core.output?.data }
 
   /// Why the request failed; `nil` while it runs and after a success.
-  public var error: TransferError? { answers.core.output?.error }
+  public var error: TransferError? { responses.core.output?.error }
 }
 
 // MARK: - Validation
@@ -23,7 +23,7 @@ extension DataResponding {
   /// after the response arrived and before retriers are asked; the first failure ends them. Without validations every
   /// status is a success.
   @discardableResult public func validate(_ validation: @escaping DataRequest.Validation) -> Self {
-    answers.core.validate(validation)
+    responses.core.validate(validation)
     return self
   }
 

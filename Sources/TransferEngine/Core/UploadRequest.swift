@@ -5,10 +5,10 @@ public final class UploadRequest: DataResponding {
   /// Checks the response, as for data requests.
   public typealias Validation = DataRequest.Validation
 
-  public let answers: DataResponses
+  public let responses: DataResponses
 
   init(core: RequestCore<DataOutcome>) {
-    answers = DataResponses(core: core)
+    responses = DataResponses(core: core)
     core.attach(self)
   }
 }

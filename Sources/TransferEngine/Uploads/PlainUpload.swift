@@ -10,9 +10,9 @@ struct PlainUpload: UploadStrategy {
     let body = try makeBody(attempt, &request)
     // A PUT may be repeated, a POST may not (RFC 9110 §9.2.2).
     if request.method == .put {
-      let answer = try await attempt.wire.send(request, body)
-      _ = try answer.success()
-      guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+      let response = try await attempt.wire.send(request, body)
+      _ = try response.success()
+      try response.checkSent()
       attempt.tracker.acknowledge(attempt.source.size)
       if attempt.upload.verifiesLength { try await attempt.compareLength(at: request) }
     } else {
@@ -46,17 +46,17 @@ struct PlainUpload: UploadStrategy {
   ) async throws(TransferError) {
     if case .posting? = attempt.ledger.progress { throw .upload(.outcomeUnknown) }
     try await attempt.ledger.record(.posting, for: attempt)
-    let answer: UploadResponse
+    let response: UploadResponse
     do throws(TransferError) {
-      answer = try await attempt.wire.send(request, body, .init(isOnce: true))
+      response = try await attempt.wire.send(request, body, .init(isOnce: true))
     } catch {
       if body.meter.taken < body.size || !error.isCancellation { attempt.ledger.clear() }
       throw error
     }
     // It is not sent again: that could store the file twice.
-    if answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
+    if response.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
     attempt.ledger.clear()
-    _ = try answer.success()
+    _ = try response.success()
     attempt.tracker.acknowledge(attempt.source.size)
   }
 

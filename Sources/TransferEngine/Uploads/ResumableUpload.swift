@@ -57,11 +57,11 @@ struct ResumableUpload: UploadStrategy {
       var first = request
       fields.mark(&first, isComplete: range.upperBound == size)
       first.headers.set("Upload-Length", String(size))
-      let trail = InterimResponses(attempt, base: request)
-      let transfer = attempt.body(of: range, gate: trail.gate)
+      let interims = InterimResponses(attempt, base: request)
+      let transfer = attempt.body(of: range, gate: interims.gate)
       // A server that has refused a request before it read its body may not read the next one of that connection.
-      let answer = try await sendFirst(first, transfer.body, trail, onNewConnection: isPost || number > 0)
-      let refusal = answer.failure == nil && trail.progress == nil ? answer.head : nil
+      let response = try await sendFirst(first, transfer.body, interims, onNewConnection: isPost || number > 0)
+      let refusal = response.failure == nil && interims.progress == nil ? response.head : nil
       if let refusal, refusal.status == 400, let told = ResumableFields.version(of: refusal), told != fields.version {
         attempt.tracker.end(transfer.number, bytes: 0)
         fields.version = told
@@ -74,78 +74,78 @@ struct ResumableUpload: UploadStrategy {
         limit = told
         continue
       }
-      return try settled(answer, trail, attempt, transfer.number, range, isCreation: true)
+      return try settled(response, interims, attempt, transfer.number, range, isCreation: true)
     }
     throw .response(.malformed("it refuses an append of the size that it asked for"))
   }
 
   /// A POST that was interrupted before its last byte was sent was not carried out: remove its record.
   private func sendFirst(
-    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, onNewConnection: Bool
+    _ request: TransferRequest, _ body: UploadBody, _ interims: InterimResponses, onNewConnection: Bool
   ) async throws(TransferError) -> UploadResponse {
     do throws(TransferError) {
-      return try await send(request, body, trail, isOnce: onNewConnection)
+      return try await send(request, body, interims, isOnce: onNewConnection)
     } catch {
-      trail.forgetPost(unlessTaken: body, error)
+      interims.forgetPost(unlessTaken: body, error)
       throw error
     }
   }
 
   /// Sends a body and handles its 104 responses. When this returns, their content is recorded.
   private func send(
-    _ request: TransferRequest, _ body: UploadBody, _ trail: InterimResponses, isOnce: Bool = false
+    _ request: TransferRequest, _ body: UploadBody, _ interims: InterimResponses, isOnce: Bool = false
   ) async throws(TransferError) -> UploadResponse {
     let result: Result<UploadResponse, TransferError>
     do throws(TransferError) {
       result = .success(
-        try await trail.wire.send(
+        try await interims.wire.send(
           request, body,
           .init(
-            isOnce: isOnce, interim: { trail.receive(interim: $0) }, maximumInterims: Self.maximumInterims,
-            willStart: { trail.willStart($0) })))
+            isOnce: isOnce, interim: { interims.receive(interim: $0) }, maximumInterims: Self.maximumInterims,
+            willStart: { interims.willStart($0) })))
     } catch {
       result = .failure(error)
     }
-    try await trail.settle()
+    try await interims.settle()
     return try result.get()
   }
 
   /// Interprets the response to a request with a body.
   private func settled(
-    _ answer: UploadResponse, _ trail: InterimResponses, _ attempt: UploadAttempt, _ transfer: Int,
+    _ response: UploadResponse, _ interims: InterimResponses, _ attempt: UploadAttempt, _ transfer: Int,
     _ range: Range<Int64>,
     isCreation: Bool = false
   ) throws(TransferError) -> Outcome {
     let size = attempt.source.size
     let isWhole = range.upperBound == size
-    let head = answer.failure == nil ? answer.head : nil
+    let head = response.failure == nil ? response.head : nil
     // The target itself responded: there is nothing to resume, whatever the response is.
     if let head, ResumableFields.isComplete(head) == true {
       attempt.ledger.clear()
-      _ = try answer.success()
-      guard isWhole, answer.isBodySent else {
-        throw attempt.request.method == .post ? .upload(.outcomeUnknown) : early(answer, range, attempt)
+      _ = try response.success()
+      guard isWhole, response.isBodySent else {
+        throw attempt.request.method == .post ? .upload(.outcomeUnknown) : early(response, range, attempt)
       }
       return .done
     }
-    guard let progress = trail.progress else { return try plain(answer, attempt) }
+    guard let progress = interims.progress else { return try plain(response, attempt) }
     guard let head else {
-      attempt.tracker.end(transfer, bytes: trail.acknowledged - range.lowerBound)  // checked: both within the file
-      throw answer.failure ?? .connection(.broken("no response"))
+      attempt.tracker.end(transfer, bytes: interims.acknowledged - range.lowerBound)  // checked: both within the file
+      throw response.failure ?? .connection(.broken("no response"))
     }
     let told = head.count("Upload-Offset")
-    let isStored = isWhole && answer.isBodySent && ResumableFields.isComplete(head) == nil && told ?? size == size
+    let isStored = isWhole && response.isBodySent && ResumableFields.isComplete(head) == nil && told ?? size == size
     switch head.status {
     case 200..<300 where isStored: return .done
     case 200..<300:
-      let offset = told ?? (answer.isBodySent ? range.upperBound : trail.acknowledged)
+      let offset = told ?? (response.isBodySent ? range.upperBound : interims.acknowledged)
       guard range.lowerBound...range.upperBound ~= offset else {  // checked: the bounds of a range
         throw .response(.malformed("Upload-Offset is \(offset) after bytes \(range)"))
       }
       // checked: offset lies within the range
-      guard offset - range.lowerBound <= answer.sent else { throw early(answer, range, attempt) }
+      guard offset - range.lowerBound <= response.sent else { throw early(response, range, attempt) }
       attempt.tracker.end(transfer, bytes: offset - range.lowerBound)  // checked: offset lies within the range
-      return .on(progress, offset: offset, limit: UploadLimit(head) ?? trail.limit)
+      return .on(progress, offset: offset, limit: UploadLimit(head) ?? interims.limit)
     // If this is the response of the upload's own URL; the target's response may mean the target.
     case 404 where !isCreation, 410 where !isCreation: throw .upload(.gone)
     default: throw head.refusal
@@ -153,16 +153,16 @@ struct ResumableUpload: UploadStrategy {
   }
 
   /// The error for a server that claims more bytes than were sent before it responded.
-  private func early(_ answer: UploadResponse, _ range: Range<Int64>, _ attempt: UploadAttempt) -> TransferError {
-    .upload(.answeredEarly(sent: range.lowerBound.saturatingSum(answer.sent), total: attempt.source.size))
+  private func early(_ response: UploadResponse, _ range: Range<Int64>, _ attempt: UploadAttempt) -> TransferError {
+    .upload(.answeredEarly(sent: range.lowerBound.saturatingSum(response.sent), total: attempt.source.size))
   }
 
   /// No 104 arrived: it was a plain request.
-  private func plain(_ answer: UploadResponse, _ attempt: UploadAttempt) throws(TransferError) -> Outcome {
-    if case .posting? = attempt.ledger.progress, answer.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
+  private func plain(_ response: UploadResponse, _ attempt: UploadAttempt) throws(TransferError) -> Outcome {
+    if case .posting? = attempt.ledger.progress, response.isOutcomeUnknown { throw .upload(.outcomeUnknown) }
     attempt.ledger.clear()
-    _ = try answer.success()
-    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+    _ = try response.success()
+    try response.checkSent()
     return .done
   }
 
@@ -205,10 +205,10 @@ struct ResumableUpload: UploadStrategy {
     while failures < Self.patience {
       let end = most < size - offset ? offset + most : size  // checked: 0 ≤ offset ≤ size
       let range = offset..<end  // checked: `most` is not below 0
-      let trail = InterimResponses(attempt, base: base, start: offset, progress: progress)
-      let transfer = attempt.body(of: range, gate: trail.gate)
-      let answer = try await send(fields.append(base, at: offset, isComplete: end == size), transfer.body, trail)
-      if let head = answer.head, answer.failure == nil, ResumableFields.isComplete(head) != true {
+      let interims = InterimResponses(attempt, base: base, start: offset, progress: progress)
+      let transfer = attempt.body(of: range, gate: interims.gate)
+      let response = try await send(fields.append(base, at: offset, isComplete: end == size), transfer.body, interims)
+      if let head = response.head, response.failure == nil, ResumableFields.isComplete(head) != true {
         if head.status == 409, let told = head.count("Upload-Offset"), told <= size {
           attempt.tracker.correct(by: told - offset)  // checked: both within the file
           if told <= offset { failures += 1 }
@@ -220,7 +220,7 @@ struct ResumableUpload: UploadStrategy {
           continue
         }
       }
-      switch try settled(answer, trail, attempt, transfer.number, range) {
+      switch try settled(response, interims, attempt, transfer.number, range) {
       case .done: return
       case .on(_, let next, let told):
         if next <= offset { failures += 1 }

@@ -70,11 +70,11 @@ final class S3Client: Sendable {
       request = AWSSignature(region: known.region).sign(
         request, with: known.credentials, payload: call.payload, at: Date())
       // A redirected request would need another signature.
-      let answer = try await wire.send(request, call.body(), .init(isOnce: call.isOnce, followsRedirects: false))
-      if let failure = answer.failure { throw failure }
-      guard let head = answer.head else { throw .connection(.broken("no response")) }
-      if (200..<300).contains(head.status) { return answer }
-      let error = S3Failure(answer)
+      let response = try await wire.send(request, call.body(), .init(isOnce: call.isOnce, followsRedirects: false))
+      if let failure = response.failure { throw failure }
+      guard let head = response.head else { throw .connection(.broken("no response")) }
+      if (200..<300).contains(head.status) { return response }
+      let error = S3Failure(response)
       if let region = error.region(head), region != known.region {
         settings.withLock { $0.region = region }
         continue

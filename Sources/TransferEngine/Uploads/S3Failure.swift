@@ -8,8 +8,8 @@ struct S3Failure: Sendable, Equatable {
   var message: String
   private var named: String?
 
-  init(_ answer: UploadResponse) {
-    let element = XMLElement(answer.data).flatMap { $0.name == "Error" ? $0 : nil }
+  init(_ response: UploadResponse) {
+    let element = XMLElement(response.data).flatMap { $0.name == "Error" ? $0 : nil }
     code = element?["Code"]?.text ?? ""
     message = element?["Message"]?.text ?? ""
     named = element?["Region"]?.text

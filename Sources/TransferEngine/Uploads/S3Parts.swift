@@ -55,13 +55,13 @@ struct S3Parts: Sendable {
     var marker = "0"
     // A page has up to 1,000 parts. The limit ends a list that never ends.
     for _ in 0...Self.maximumParts {
-      let answer = try await client.send(
+      let response = try await client.send(
         .init(
           method: .get,
           query: [
             ("max-parts", "1000"), ("part-number-marker", marker), ("uploadId", progress.uploadID),
           ]))
-      guard let root = XMLElement(answer.data), root.name == "ListPartsResult" else {
+      guard let root = XMLElement(response.data), root.name == "ListPartsResult" else {
         throw .response(.malformed("the response to ListParts is not a list"))
       }
       for element in root.all("Part") {
@@ -151,13 +151,13 @@ struct S3Parts: Sendable {
   ) async throws(TransferError) -> Part {
     var headers: HTTPFields = [:]
     headers.set("x-amz-checksum-sha256", digest.base64)
-    let answer = try await client.send(
+    let response = try await client.send(
       .init(
         method: .put, query: [("partNumber", String(number)), ("uploadId", progress.uploadID)], headers: headers,
         share: min(width, count(progress)), payload: .sha256(digest.hex)
       ) { body })
-    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
-    guard let head = answer.head, let etag = head.headers[.eTag], !etag.isEmpty else {
+    try response.checkSent()
+    guard let head = response.head, let etag = head.headers[.eTag], !etag.isEmpty else {
       throw .response(.malformed("no ETag for part \(number)"))
     }
     return Part(number: number, etag: etag, checksum: head.field("x-amz-checksum-sha256"), size: body.size)

@@ -53,15 +53,15 @@ struct S3Upload: UploadStrategy {
     var headers = making(attempt)
     headers.set("x-amz-checksum-sha256", digest.base64)
     if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
-    let answer = try await client.send(
+    let response = try await client.send(
       .init(method: .put, headers: headers, isMaking: true, payload: .sha256(digest.hex)) {
         attempt.body(of: range).body
       })
     // Some servers and proxies respond 200 and report the failure in the document.
-    if let root = XMLElement(answer.data), let failure = S3Failure(root) {
+    if let root = XMLElement(response.data), let failure = S3Failure(root) {
       throw failure.transferError(nil).asTransient
     }
-    guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+    try response.checkSent()
     attempt.tracker.acknowledge(attempt.source.size)
   }
 
@@ -81,8 +81,8 @@ struct S3Upload: UploadStrategy {
     let call = S3Client.Call(
       method: .post, query: [("uploads", nil)], headers: headers, isMaking: true, isOnce: true
     ) { UploadBody(Data()) }
-    let answer = try await withCancellationGracePeriod { () throws(TransferError) in try await client.send(call) }
-    guard let root = XMLElement(answer.data), let id = root["UploadId"]?.text, !id.isEmpty else {
+    let response = try await withCancellationGracePeriod { () throws(TransferError) in try await client.send(call) }
+    guard let root = XMLElement(response.data), let id = root["UploadId"]?.text, !id.isEmpty else {
       throw .response(.malformed("the response has no UploadId"))
     }
     let progress = S3Progress(
@@ -101,13 +101,13 @@ struct S3Upload: UploadStrategy {
     let document = Data(S3Parts.document(parts).utf8)
     var headers: HTTPFields = [.contentType: "application/xml"]
     if attempt.upload.onlyIfAbsent { headers[.ifNoneMatch] = "*" }
-    let answer = try await client.send(
+    let response = try await client.send(
       .init(
         method: .post, query: [("uploadId", progress.uploadID)], headers: headers, isOnce: true,
         payload: .of(document)
       ) { UploadBody(document) })
     // The status arrives before the parts are combined: only the document contains the outcome.
-    guard let root = XMLElement(answer.data) else {
+    guard let root = XMLElement(response.data) else {
       throw .connection(.broken("the response to CompleteMultipartUpload is incomplete"))
     }
     if let failure = S3Failure(root) { throw failure.transferError(nil).asTransient }
@@ -119,8 +119,8 @@ struct S3Upload: UploadStrategy {
   /// Whether the object is the result of an earlier request whose response was lost.
   private func isThere(_ client: S3Client, etag: String) async throws(TransferError) -> Bool {
     do throws(TransferError) {
-      let answer = try await client.send(.init(method: .head))
-      return answer.head?.headers[.eTag] == "\"\(etag)\""
+      let response = try await client.send(.init(method: .head))
+      return response.head?.headers[.eTag] == "\"\(etag)\""
     } catch {
       if error.status == 404 { return false }
       throw error

@@ -8,7 +8,7 @@ struct TusSender: Sendable {
   let attempt: UploadAttempt
   let server: TusServer?
   let chunkSize: Int64?
-  let memoryKey: String
+  let cacheKey: String
 
   static let contentType = "application/offset+octet-stream"
   /// Consecutive requests without progress before the attempt ends.
@@ -98,7 +98,7 @@ struct TusSender: Sendable {
         let smaller = min(end - offset, Self.firstSmallerChunk * 2) / 2  // checked: offset ≤ end
         guard smaller >= Self.smallestChunk else { throw refusal }
         chunk = smaller
-        attempt.wire.session.serverCapabilities.limit(chunkTo: smaller, at: memoryKey)
+        attempt.wire.session.serverCapabilities.limit(chunkTo: smaller, at: cacheKey)
       }
       if failures >= Self.patience {
         throw .upload(.stuck(at: offset))

@@ -23,7 +23,7 @@ struct TusUpload: UploadStrategy {
         if let known = progress, try await resume(known, attempt) { return }
         let server = try await attempt.wire.server(at: creation, remembering: key).tus
         let sender = TusSender(
-          attempt: attempt, server: server, chunkSize: options.chunkSize, memoryKey: key)
+          attempt: attempt, server: server, chunkSize: options.chunkSize, cacheKey: key)
         try await start(progress, creation, server, sender, attempt)
         return
       } catch .upload(.gone) {
@@ -40,7 +40,7 @@ struct TusUpload: UploadStrategy {
     guard let final = progress.final else { return false }
     // The parts are combined already: only the record of the end is missing.
     let part = TusProgress.Part(url: final, start: 0, end: attempt.source.size, expires: nil)
-    let offset = try await TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "").offset(of: part)
+    let offset = try await TusSender(attempt: attempt, server: nil, chunkSize: nil, cacheKey: "").offset(of: part)
     guard offset == attempt.source.size else { return false }
     await removeParts(progress.parts, of: part, attempt)
     return true
@@ -136,13 +136,15 @@ struct TusUpload: UploadStrategy {
   private func removeParts(
     _ parts: [TusProgress.Part], of final: TusProgress.Part, _ attempt: UploadAttempt
   ) async {
-    let sender = TusSender(attempt: attempt, server: nil, chunkSize: nil, memoryKey: "")
+    let sender = TusSender(attempt: attempt, server: nil, chunkSize: nil, cacheKey: "")
     guard (try? await sender.offset(of: final)) == attempt.source.size else { return }
     for part in parts {
       guard let request = try? attempt.request.moved(to: part.url) else { continue }
-      let answer = try? await attempt.wire.send(TusFields.request(request, .delete))
+      let response = try? await attempt.wire.send(TusFields.request(request, .delete))
       // The other requests would get the same response.
-      guard let answer, answer.failure == nil, answer.head?.status != 405, answer.head?.status != 501 else { return }
+      guard let response, response.failure == nil, response.head?.status != 405, response.head?.status != 501 else {
+        return
+      }
     }
   }
 

@@ -10,13 +10,13 @@ extension UploadClient {
     if let known = session.serverCapabilities.server(at: key) { return known }
     var question = request
     question.method = .options
-    let answer: UploadResponse
+    let response: UploadResponse
     do throws(TransferError) {
-      answer = try await send(question)
+      response = try await send(question)
     } catch .redirect {
       return ServerCapabilities.Server()
     }
-    guard let head = answer.head, answer.failure == nil, head.status < 500, head.status != 429 else {
+    guard let head = response.head, response.failure == nil, head.status < 500, head.status != 429 else {
       return ServerCapabilities.Server()
     }
     let server = ServerCapabilities.Server(

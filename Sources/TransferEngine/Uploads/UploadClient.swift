@@ -78,9 +78,9 @@ final class UploadClient: Sendable {
     var hops = 0
     while true {
       await pause()
-      let answer = try await transfer(request, body, options)
-      guard options.followsRedirects, answer.failure == nil, let head = answer.head, head.isRedirect else {
-        return answer
+      let response = try await transfer(request, body, options)
+      guard options.followsRedirects, response.failure == nil, let head = response.head, head.isRedirect else {
+        return response
       }
       guard head.status == 307 || head.status == 308 || request.method == .head || request.method == .get else {
         throw .redirect(
@@ -91,7 +91,7 @@ final class UploadClient: Sendable {
       guard
         let next = try await session.redirected(
           request, head, hops: hops, id: record.id, handler: session.redirectHandler)
-      else { return answer }
+      else { return response }
       request = next
       hops += 1
     }

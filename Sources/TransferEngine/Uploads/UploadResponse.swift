@@ -17,6 +17,12 @@ struct UploadResponse: Sendable {
   var failure: TransferError?
 
   var isBodySent: Bool { sent >= size }
+
+  /// - Throws: `.upload(.answeredEarly)` if the response came before the whole body was sent.
+  func checkSent() throws(TransferError) {
+    guard isBodySent else { throw .upload(.answeredEarly(sent: sent, total: size)) }
+  }
+
   /// The server accepted the whole body.
   var isSuccess: Bool { failure == nil && isBodySent && head.map { (200..<300).contains($0.status) } ?? false }
 

@@ -36,18 +36,18 @@ struct WebDAVUpload: UploadStrategy {
   private func put(_ attempt: UploadAttempt, _ temporary: TransferRequest) async throws(TransferError) {
     var request = temporary
     request.method = .put
-    for isLastTry in [false, true] {
+    for mayRepeat in [true, false] {
       let body = attempt.body(of: attempt.source.range).body
-      let answer = try await attempt.wire.send(request, body)
-      let head = try answer.get()
+      let response = try await attempt.wire.send(request, body)
+      let head = try response.get()
       // A PUT without its collection gets 409 (RFC 4918 §9.7.1); some servers respond 404, and nginx 500.
-      if [404, 409, 500].contains(head.status), !isLastTry {
+      if [404, 409, 500].contains(head.status), mayRepeat {
         let wasMissing = try await makeCollections(above: temporary, attempt.wire)
         // Another upload to the same place may have created it in the meantime.
         if wasMissing || head.status != 500 { continue }
       }
-      _ = try answer.success()
-      guard answer.isBodySent else { throw .upload(.answeredEarly(sent: answer.sent, total: answer.size)) }
+      _ = try response.success()
+      try response.checkSent()
       attempt.tracker.acknowledge(attempt.source.size)
       if attempt.upload.verifiesLength { try await attempt.compareLength(at: temporary) }
       return

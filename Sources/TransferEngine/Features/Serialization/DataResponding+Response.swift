@@ -11,7 +11,7 @@ extension DataResponding {
     queue: DispatchQueue? = nil,
     completionHandler: @escaping @Sendable (DataResponse<Data?, TransferError>) -> Void
   ) -> Self {
-    answers.core.respond { outcome in
+    responses.core.respond { outcome in
       await Handlers.call(completionHandler, with: outcome.plain, on: queue)
     }
     return self
@@ -37,7 +37,7 @@ extension DataResponding {
     _ queue: DispatchQueue?, _ serializer: Serializer,
     _ completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, TransferError>) -> Void
   ) -> Self {
-    answers.core.respond { [record = answers.core.record] outcome in
+    responses.core.respond { [record = responses.core.record] outcome in
       await Handlers.call(completionHandler, with: outcome.serialized(by: serializer, record), on: queue)
     }
     return self

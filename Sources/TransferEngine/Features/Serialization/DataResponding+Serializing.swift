@@ -4,7 +4,7 @@ public import HTTPTypes
 extension DataResponding {
   /// The response after validation, without a serializer. Starts the request, unless the session leaves that to
   /// `resume()`. Cancelling the awaiting task does not cancel the request.
-  public func response() async -> DataResponse<Data?, TransferError> { await answers.core.value().plain }
+  public func response() async -> DataResponse<Data?, TransferError> { await responses.core.value().plain }
 
   /// - Parameters:
   ///   - serializer: makes the value of the response.
@@ -25,7 +25,7 @@ extension DataResponding {
   private func task<Serializer: DataResponseSerializerProtocol>(
     _ serializer: Serializer, _ shouldAutomaticallyCancel: Bool
   ) -> DataTask<Serializer.SerializedObject> {
-    let core = answers.core
+    let core = responses.core
     return DataTask(self, automaticallyCancelling: shouldAutomaticallyCancel) {
       await core.value().serialized(by: serializer, core.record)
     }

@@ -21,7 +21,7 @@ extension Handlers {
     return Reply.lines { writer in
       let memory = ResponseMemory(request)
       let lines = BoundedQueue<BulkIntake.Line>(limit: maximumLineBytesInQueue) { $0.weight }
-      let answers = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
+      let responses = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
         memory.extend()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -35,20 +35,20 @@ extension Handlers {
           }
         }
         group.addTask {
-          defer { answers.finish() }
+          defer { responses.finish() }
           while case let taken = await lines.next(upTo: BulkIntake.groupSize), !taken.isEmpty {
-            try await answers.append(CollectionOfOne(try await answer(taken, daemon, caller)))
+            try await responses.append(CollectionOfOne(try await respond(to: taken, daemon, caller)))
           }
         }
         do {
-          while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
+          while let piece = await responses.next(upTo: 1).first { try await writer.write(piece) }
           // The response has a result for every line, or the results of a group could not be made. In both cases no
           // more lines are taken.
           lines.abandon()
           try await group.waitForAll()
         } catch {
           lines.abandon()
-          answers.abandon()
+          responses.abandon()
           throw error
         }
       }
@@ -76,19 +76,19 @@ extension Handlers {
     lines.finish()
   }
 
-  private static func answer(_ group: [BulkIntake.Line], _ daemon: DaemonServices, _ caller: Caller) async throws
+  private static func respond(to group: [BulkIntake.Line], _ daemon: DaemonServices, _ caller: Caller) async throws
     -> ByteBuffer
   {
     let results = await daemon.intake.submit(group.map(\.job), from: caller)
-    var answer = ByteBuffer()
+    var lines = ByteBuffer()
     for (line, result) in zip(group, results) {
       let reply: AddResult =
         switch result {
         case .success(let submission): AddResult(line: line.number, submission, in: caller.scope)
         case .failure(let problem): AddResult(line: line.number, error: problem)
         }
-      answer.writeBytes(try Reply.line(reply))
+      lines.writeBytes(try Reply.line(reply))
     }
-    return answer
+    return lines
   }
 }

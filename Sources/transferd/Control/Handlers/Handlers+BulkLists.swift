@@ -18,7 +18,7 @@ extension Handlers {
       let memory = ResponseMemory(request)
       let pieces = BoundedQueue<ListCutter.Piece>(limit: maximumPieceBytesInQueue) { $0.weight }
       let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedBytes) { $0.weight }
-      let answers = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
+      let responses = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
         memory.extend()
       }
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -39,17 +39,17 @@ extension Handlers {
           }
         }
         group.addTask {
-          defer { answers.finish() }
+          defer { responses.finish() }
           while let lines = await groups.next(upTo: 1).first {
             let results = await daemon.intake.add(lines.jobs, from: caller)
             var added = AddedLines(in: caller.scope)
             for (number, result) in zip(lines.numbers, results) { try added.append(result, line: number) }
             added.finish()
-            try await answers.append(CollectionOfOne(added.bytes))
+            try await responses.append(CollectionOfOne(added.bytes))
           }
         }
         do {
-          while let piece = await answers.next(upTo: 1).first { try await writer.write(piece) }
+          while let piece = await responses.next(upTo: 1).first { try await writer.write(piece) }
           // The response has a result for every line, or the results of a group could not be made. In both cases no
           // more lines are taken.
           pieces.abandon()
@@ -58,7 +58,7 @@ extension Handlers {
         } catch {
           pieces.abandon()
           groups.abandon()
-          answers.abandon()
+          responses.abandon()
           throw error
         }
       }

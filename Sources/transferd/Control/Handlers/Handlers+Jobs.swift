@@ -9,9 +9,9 @@ extension Handlers {
     var job = try await request.body(NewJob.self)
     if job.key == nil { job.key = request.header("Idempotency-Key") }
     let submission = try await daemon.intake.submit([.success(job)], from: request.caller)[0].get()
-    let answer = AddResult(submission, in: request.caller.scope)
+    let result = AddResult(submission, in: request.caller.scope)
     return try Reply.json(
-      answer, status: submission.existing ? .ok : .created, headers: ["Location": "/v1/jobs/\(submission.id)"])
+      result, status: submission.existing ? .ok : .created, headers: ["Location": "/v1/jobs/\(submission.id)"])
   }
 
   static let showJob: RouteTable.Handler = { request, daemon in
