@@ -83,11 +83,6 @@ import Testing
   private static func spring(_ trap: Interception, _ daemon: Daemon, _ point: Point) async throws {
     guard point == .settling else { return try await trap.waitForHit(daemon) }
     // The daemon is stopped after the rename: the next commit marks the job as completed.
-    try await trap.waitForStop()
-    try await trap.detach()
-    let last = try await Interception(
-      daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
-    daemon.signal(SIGCONT)
-    try await last.waitForHit(daemon)
+    try await trap.waitForKillAtNextCommit(daemon)
   }
 }

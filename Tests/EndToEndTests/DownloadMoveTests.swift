@@ -55,7 +55,7 @@ import Testing
     let id = try await daemon.add(server.url("/a"), "-o", "a", "--on-success", "move=\(sent)")
     try await reached.wait()
     try await daemon.waitForParts(holding: payload.size - 1000)
-    let (sync, log) = ("fdatasync,fsync", daemon.statePath("transferd.db-wal"))
+    let sync = "fdatasync,fsync"
     switch point {
     case .landed:
       let trap = try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: "signal=KILL")
@@ -64,11 +64,7 @@ import Testing
     case .completing:
       let stop = try await Interception(daemon, calls: sync, paths: [daemon.downloads], doing: "signal=STOP")
       proceed.open()
-      try await stop.waitForStop()
-      try await stop.detach()
-      let trap = try await Interception(daemon, calls: sync, paths: [log], doing: "signal=KILL")
-      daemon.signal(SIGCONT)
-      try await trap.waitForHit(daemon)
+      try await stop.waitForKillAtNextCommit(daemon)
     case .moving:
       let trap = try await Interception(
         daemon, calls: "rename,renameat,renameat2", paths: [sent], doing: "signal=KILL")

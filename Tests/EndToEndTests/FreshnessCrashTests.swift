@@ -35,12 +35,7 @@ import Testing
     let trap = try await interception(daemon, step)
     proceed.open()
     if step == .settlement {
-      try await trap.waitForStop()
-      try await trap.detach()
-      let last = try await Interception(
-        daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
-      daemon.signal(SIGCONT)
-      try await last.waitForHit(daemon)
+      try await trap.waitForKillAtNextCommit(daemon)
     } else {
       try await trap.waitForHit(daemon)
     }

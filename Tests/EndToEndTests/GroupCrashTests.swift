@@ -31,12 +31,7 @@ import Testing
     proceed.open()
     if step == .settlement {
       // The daemon is stopped when the files have their names: the next commit completes the jobs.
-      try await trap.waitForStop()
-      try await trap.detach()
-      let last = try await Interception(
-        daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
-      daemon.signal(SIGCONT)
-      try await last.waitForHit(daemon)
+      try await trap.waitForKillAtNextCommit(daemon)
     } else {
       try await trap.waitForHit(daemon)
     }

@@ -40,6 +40,17 @@ final class Interception: Sendable {
     try await strace.waitForErrors("stopped by SIGSTOP")
   }
 
+  /// Suspends until the injected signal has stopped the daemon, continues it, and suspends until it was killed at its next
+  /// commit.
+  func waitForKillAtNextCommit(_ daemon: Daemon) async throws {
+    try await waitForStop()
+    try await detach()
+    let commit = try await Interception(
+      daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
+    daemon.signal(SIGCONT)
+    try await commit.waitForHit(daemon)
+  }
+
   /// Detaches from the daemon, which stays stopped if it was.
   func detach() async throws {
     strace.kill(SIGINT)

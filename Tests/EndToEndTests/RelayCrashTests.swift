@@ -43,12 +43,7 @@ import Testing
     switch point {
     case .beforeRename, .afterRename: try await trap?.waitForHit(daemon)
     case .phase:
-      try await trap?.waitForStop()
-      try await trap?.detach()
-      let last = try await Interception(
-        daemon, calls: "fdatasync,fsync", paths: [daemon.statePath("transferd.db-wal")], doing: "signal=KILL")
-      daemon.signal(SIGCONT)
-      try await last.waitForHit(daemon)
+      try await trap?.waitForKillAtNextCommit(daemon)
     case .afterTarget:
       try await arrived.wait()
       try await daemon.kill9()

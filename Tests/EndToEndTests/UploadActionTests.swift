@@ -50,11 +50,7 @@ import Testing
     case .telling:
       let trap = try await Interception(daemon, calls: "fsync", paths: [out, sent], doing: "signal=STOP")
       proceed.open()
-      try await trap.waitForStop()
-      try await trap.detach()
-      let last = try await Interception(daemon, calls: "fdatasync,fsync", paths: [log], doing: "signal=KILL")
-      daemon.signal(SIGCONT)
-      try await last.waitForHit(daemon)
+      try await trap.waitForKillAtNextCommit(daemon)
     }
     try await daemon.start()
     #expect(try await daemon.finished(id).state == "completed")
