@@ -301,5 +301,4 @@ import Testing
     stream.kill(SIGTERM)
     #expect(!(try await stream.result().stdout.contains("\"job\":\(other)")))
   }
-
 }

@@ -111,21 +111,6 @@ extension ServedRequest {
   var start: Int64 { range.flatMap { Int64($0.dropLast()) } ?? 0 }
 }
 
-/// Random numbers from a seed, so that a failure can be reproduced.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  /// SplitMix64 (Steele, Lea, Flood 2014).
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 extension Daemon {
   /// Like `add`, with an array of arguments.
   func addJob(_ arguments: [String]) async throws -> String {

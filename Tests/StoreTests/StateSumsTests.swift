@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import TransferAPI
 
@@ -7,26 +8,12 @@ import TransferAPI
 
 /// The counters by state and the sums of batches, compared with what the rows say.
 @Suite struct StateSumsTests {
-  /// The same numbers at each run.
-  struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var number = state
-      number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
-      return number ^ (number >> 31)
-    }
-  }
-
   @Test("they are true after 2,000 random operations", arguments: [1, 2, 3] as [UInt64])
   func random(_ seed: UInt64) async throws {
     let fixture = try Fixture()
     // This test is about sums, not about durability.
     try await fixture.store.pool.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous = OFF") }
-    var numbers = Numbers(state: seed)
+    var numbers = SeededGenerator(seed: seed)
     var operations = Operations(fixture: fixture)
     for step in 1...2000 {
       try await operations.perform(Int.random(in: 0..<17, using: &numbers), &numbers)
@@ -40,7 +27,7 @@ import TransferAPI
     var ids: [JobID] = []
     var time = 1.0
 
-    mutating func perform(_ kind: Int, _ numbers: inout Numbers) async throws {
+    mutating func perform(_ kind: Int, _ numbers: inout SeededGenerator) async throws {
       time += 1
       let store = fixture.store
       let now = Fixture.at(time)
@@ -77,7 +64,7 @@ import TransferAPI
       }
     }
 
-    private func spec(_ numbers: inout Numbers) -> JobSpec {
+    private func spec(_ numbers: inout SeededGenerator) -> JobSpec {
       let n = Int.random(in: 0..<200, using: &numbers)
       var spec = n % 3 == 0 ? UploadLineTests.upload("/\(n)", to: "https://h/\(n % 20)") : Fixture.spec(n)
       spec.owner = [Fixture.owner, 41_002].randomElement(using: &numbers)!
@@ -87,7 +74,7 @@ import TransferAPI
       return spec
     }
 
-    private func settlement(_ record: JobRecord, _ numbers: inout Numbers) -> Settlement {
+    private func settlement(_ record: JobRecord, _ numbers: inout SeededGenerator) -> Settlement {
       let event = [JobEvent.complete, .fail, .postpone, .requeue, .pause, .cancel].randomElement(using: &numbers)!
       let bytes = Int64.random(in: 0..<1000, using: &numbers)
       // A claim that was lost is refused.

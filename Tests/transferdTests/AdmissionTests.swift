@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TransferAPI
 
@@ -88,7 +89,7 @@ import TransferAPI
 
   @Test("the window picks the same jobs as a naive search")
   func random() {
-    var generator = SplitMix(seed: 7)
+    var generator = SeededGenerator(seed: 7)
     for round in 0..<500 {
       let origins = (0..<Int.random(in: 0...40, using: &generator)).map { _ in
         String(Int.random(in: 0..<5, using: &generator))
@@ -135,18 +136,5 @@ import TransferAPI
         }
       ).isEmpty)
     #expect(questions <= 2)
-  }
-}
-
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
   }
 }

@@ -44,7 +44,7 @@ private struct Simulation {
   }
 
   private let seed: UInt64
-  private var random: ConversationRandom
+  private var random: SeededGenerator
   private var now = Date(timeIntervalSince1970: 1_000_000)
   private var queue: JobQueue
   private var jobs: [JobID: Job] = [:]
@@ -64,7 +64,7 @@ private struct Simulation {
 
   init(seed: UInt64) {
     self.seed = seed
-    random = ConversationRandom(seed: seed)
+    random = SeededGenerator(seed: seed)
     queue = JobQueue(
       limits: .init(admission: Admission(maxActive: 3, maxPerOrigin: .fixed(2)), maximumFinishing: 3),
       governor: OriginGovernor(now: now))

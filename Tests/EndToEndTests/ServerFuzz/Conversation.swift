@@ -29,7 +29,7 @@ struct Offer: Sendable {
 /// The state of one conversation: its random numbers, the offers and the log.
 final class Dialogue: Sendable {
   struct State: Sendable {
-    var random: ConversationRandom
+    var random: SeededGenerator
     var offers: [Offer] = []
     var answers: [String] = []
     /// Whether the server has sent something that cannot be verified: then the result proves nothing.
@@ -39,7 +39,7 @@ final class Dialogue: Sendable {
 
   let state: Mutex<State>
 
-  init(seed: UInt64) { state = Mutex(State(random: ConversationRandom(seed: seed))) }
+  init(seed: UInt64) { state = Mutex(State(random: SeededGenerator(seed: seed))) }
 
   /// The fault of a completed download's files: there must be one file, with offered content.
   func fault(ofFilesIn directory: String, mustBe wanted: Payload?) throws -> String? {

@@ -69,7 +69,7 @@ private struct Wave {
   }
 
   private static func conversation(_ number: UInt64, _ seed: UInt64) throws -> any Conversation {
-    var mixed = ConversationRandom(seed: seed &* 1_000_003 &+ number)
+    var mixed = SeededGenerator(seed: seed &* 1_000_003 &+ number)
     let own = mixed.next() >> 8
     switch number % 10 {
     case 0...4: return try HTTPConversation(seed: own)

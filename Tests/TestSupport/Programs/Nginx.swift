@@ -87,10 +87,6 @@ public final class Nginx: Sendable {
     return text.split(separator: "\n").map(String.init)
   }
 
-  public var errorLog: String {
-    (try? String(contentsOfFile: directory.path("error.log"), encoding: .utf8)) ?? ""
-  }
-
   /// Stops nginx after its running requests (SIGQUIT), or at once after `grace`.
   public func stop(grace: Duration = .seconds(30)) async throws {
     process.kill(SIGQUIT)

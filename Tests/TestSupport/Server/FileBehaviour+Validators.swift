@@ -63,11 +63,6 @@ extension FileBehaviour {
     }
   }
 
-  /// Last-Modified equals Date, which makes it weak (RFC 9110 §8.8.2.2).
-  public func modifiedJustNow(on when: When = .always) -> FileBehaviour {
-    answering(on: when) { answer, _ in answer.headers["Last-Modified"] = answer.headers["Date"] }
-  }
-
   /// Sends another ETag at each request, like different mirrors; Last-Modified stays.
   public func etagPerRequest() -> FileBehaviour {
     serving { file, request in file.etag = file.etag.map { "\"\(request.index)-\($0.dropFirst())" } }

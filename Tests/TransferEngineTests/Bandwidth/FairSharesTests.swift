@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TransferEngine
@@ -49,7 +50,7 @@ import Testing
 
   @Test("random trees: no bucket gives too much, and nothing remains for a claim that wants more")
   func random() {
-    var random = SplitMix(state: 7)
+    var random = SeededGenerator(seed: 7)
     for round in 0..<3000 {
       let capacities = (0..<Int.random(in: 1...8, using: &random)).map { _ in
         Bool.random(using: &random)
@@ -79,18 +80,5 @@ import Testing
         #expect(holds, "round \(round): \(claim) got \(share); \(capacities) \(claims) \(shares)")
       }
     }
-  }
-}
-
-/// A generator whose numbers are the same in every run.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-    return value ^ value >> 31
   }
 }

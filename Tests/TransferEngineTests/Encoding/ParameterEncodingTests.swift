@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import TransferEngine
@@ -156,19 +157,7 @@ extension TransferRequest {
   }
 }
 
-/// SplitMix64, so that a failure can be reproduced.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-
+extension SeededGenerator {
   /// Up to 12 characters, many of them special.
   mutating func text() -> String {
     let awkward = Array("&=+%?/# \"[]<>\\;,'\r\n\t\u{0}\u{7F}aZ09é€😀日").map(String.init)

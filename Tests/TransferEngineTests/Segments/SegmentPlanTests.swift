@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TransferEngine
@@ -177,7 +178,7 @@ import Testing
   @Test("in random runs every byte is fetched, running segments never overlap, and the plan ends")
   func random() {
     for seed in UInt64(1)...60 {
-      var generator = Splitmix(seed: seed)
+      var generator = SeededGenerator(seed: seed)
       let total = Int64.random(in: 1...200 * mebibyte, using: &generator)
       var completed = ByteRanges()
       for _ in 0..<Int.random(in: 0..<5, using: &generator) {
@@ -219,19 +220,5 @@ import Testing
     }
     let known = plan.completed.count + running.reduce(0) { $0 + $1.rest } + plan.free.reduce(0) { $0 + $1.length }
     #expect(known == plan.total)
-  }
-}
-
-/// Numbers that are the same in every run.
-private struct Splitmix: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

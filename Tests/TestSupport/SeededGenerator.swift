@@ -1,5 +1,5 @@
 /// Random numbers that depend only on a seed (SplitMix64: Steele, Lea, Flood 2014), the same in every run.
-public struct ConversationRandom: RandomNumberGenerator, Sendable {
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   public init(seed: UInt64) { state = seed }
