@@ -28,7 +28,13 @@ public enum SecretReference: Hashable, Sendable, CustomStringConvertible {
       }
       self = .file(path)
     } else if let command = rest("exec:") {
-      guard try !ShellWords.split(command).isEmpty else { throw WireError("exec: is followed by a command") }
+      let words: [String]
+      do throws(ShellWords.Problem) {
+        words = try ShellWords.split(command)
+      } catch {
+        throw WireError(error.description)
+      }
+      guard !words.isEmpty else { throw WireError("exec: is followed by a command") }
       self = .command(command)
     } else {
       throw WireError("a secret reference must be netrc, env:NAME, file:PATH or exec:COMMAND")

@@ -210,14 +210,4 @@ import Testing
     #expect(try SecretHeader(parsing: "Token exec:get it").description == "Token exec:get it")
     #expect(throws: WireError.self) { try SecretHeader(parsing: "netrc") }
   }
-
-  @Test(
-    "words are parted as a shell does, and nothing is expanded",
-    arguments: [
-      ("a b  c", ["a", "b", "c"]), ("'a b' \"c d\"", ["a b", "c d"]), ("a\\ b", ["a b"]), ("a'b'\"c\"", ["abc"]),
-      ("''", [""]), ("$HOME *", ["$HOME", "*"]), ("\"a\\\"b\"", ["a\"b"]), ("'a\\b'", ["a\\b"]), ("", []),
-    ])
-  func words(_ text: String, _ expected: [String]) throws {
-    #expect(try ShellWords.split(text) == expected)
-  }
 }

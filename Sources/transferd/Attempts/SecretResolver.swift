@@ -4,6 +4,7 @@ import HTTPTypes
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// Resolves the secret references of jobs. Secrets are not cached: every attempt resolves them again.
 struct SecretResolver: Sendable {

@@ -97,12 +97,6 @@ import Testing
     }
   }
 
-  @Test("a command is split as a shell would")
-  func words() {
-    #expect(CredentialProcess.words("a  'b c' \"d \\\"e\" f\\ g ''") == ["a", "b c", "d \"e", "f g", ""])
-    #expect(CredentialProcess.words("  ") == [])
-  }
-
   @Test("without an environment only the key of the request is used")
   func noEnvironment() throws {
     let key = Credentials(username: "G1", password: "gs")

@@ -31,38 +31,6 @@ enum CredentialProcess {
       expiration: answer.Expiration.flatMap { try? Date($0, strategy: .iso8601) })
   }
 
-  /// Splits a command like a shell: at blanks, with quotes and backslashes, without other expansions.
-  static func words(_ text: String) -> [String] {
-    var words: [String] = []
-    var word: String?
-    var quote: Character?
-    var isEscaped = false
-    func append(_ character: Character) {
-      word = word ?? ""
-      word?.append(character)
-    }
-    for character in text {
-      if isEscaped {
-        append(character)
-        isEscaped = false
-      } else if character == "\\", quote != "'" {
-        isEscaped = true
-      } else if let open = quote {
-        if character == open { quote = nil } else { append(character) }
-      } else if character == "'" || character == "\"" {
-        quote = character
-        word = word ?? ""
-      } else if character == " " || character == "\t" {
-        if let done = word { words.append(done) }
-        word = nil
-      } else {
-        append(character)
-      }
-    }
-    if let word { words.append(word) }
-    return words
-  }
-
   private static func collect(_ command: [String], _ timeout: Duration) throws(TransferError) -> Data {
     var ends: [Int32] = [-1, -1]
     // A pair of sockets: Glibc's module does not export pipe2, and a descriptor without O_CLOEXEC could leak into other

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireValues
 
 /// The endpoint, region and credentials for S3. Each attempt determines them again from options, environment and
 /// profiles.
@@ -66,7 +67,13 @@ struct S3Settings: Sendable {
         accessKeyID: key, secretAccessKey: secret, sessionToken: profile["aws_session_token"])
     }
     if let command = profile["credential_process"] {
-      return try CredentialProcess.run(CredentialProcess.words(command))
+      let words: [String]
+      do throws(ShellWords.Problem) {
+        words = try ShellWords.split(command)
+      } catch {
+        throw .upload(.credentials("cannot use the profile \"\(name)\": \(error) (credential_process)"))
+      }
+      return try CredentialProcess.run(words)
     }
     if profile["role_arn"] != nil || profile["sso_session"] != nil || profile["sso_start_url"] != nil {
       throw .upload(

@@ -1,7 +1,18 @@
 /// Splits a command line into words at blanks. Quotes and backslashes keep blanks in a word. Nothing is expanded.
 public enum ShellWords {
-  /// - Throws: `WireError` for a quote without its end.
-  public static func split(_ text: String) throws(WireError) -> [String] {
+  public enum Problem: Error, Equatable, CustomStringConvertible {
+    case endsWithBackslash
+    case hasOpenQuote
+
+    public var description: String {
+      switch self {
+      case .endsWithBackslash: "the command ends with a backslash"
+      case .hasOpenQuote: "the command has a quote without its end"
+      }
+    }
+  }
+
+  public static func split(_ text: String) throws(Problem) -> [String] {
     var words: [String] = []
     var word: String?
     var quote: Character?
@@ -13,7 +24,7 @@ public enum ShellWords {
         quote = character
         word = word ?? ""
       case (nil, "\\"), ("\""?, "\\"):
-        guard let next = rest.popFirst() else { throw WireError("the command ends with a backslash") }
+        guard let next = rest.popFirst() else { throw .endsWithBackslash }
         word = word ?? ""
         word?.append(next)  // in place: a word may be as long as the request
       case (nil, " "), (nil, "\t"), (nil, "\n"):
@@ -24,7 +35,7 @@ public enum ShellWords {
         word?.append(character)
       }
     }
-    guard quote == nil else { throw WireError("the command has a quote without its end") }
+    guard quote == nil else { throw .hasOpenQuote }
     if let word { words.append(word) }
     return words
   }
