@@ -4,7 +4,7 @@ public struct NewFolder: Equatable, Sendable {
   public var directory: String
   /// The template of the target URL, as for `upload --to`.
   public var to: String
-  /// Seconds for which size and time of a file must stand still; `nil`: ``standardSettle``.
+  /// Seconds for which size and time of a file must not change; `nil`: ``standardSettle``.
   public var settle: Double?
   /// Files in subdirectories, too.
   public var recursive = false

@@ -161,7 +161,7 @@ import Testing
     _ = try await add(daemon, watched, "--to", server.url("/in/"), "--settle", "100ms")
     try FileManager.default.removeItem(atPath: watched)
     try await eventually("the problem") {
-      try await (folders(daemon).first?["error"] as? String)?.contains("cannot look at") == true
+      try await (folders(daemon).first?["error"] as? String)?.contains("cannot scan") == true
     }
     try daemon.directory.file("out/back", text: "1")
     try await waitForPuts(server, ["/in/back"])

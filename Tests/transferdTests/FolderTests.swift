@@ -15,7 +15,7 @@ import TransferEngine
 
   // MARK: Settling
 
-  @Test("a version settles when it has stood still; any change begins anew, and a file that is gone does not settle")
+  @Test("a version settles when it has not changed for long; any change begins anew, and a file that is gone never settles")
   func settles() {
     var table = SettleTable(settle: .seconds(10))
     let start = ContinuousClock.now

@@ -6,7 +6,7 @@ struct AddFolder: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Upload what lands in a directory, and print the folder's id.",
     discussion: """
-      A file is uploaded once per version (path, size and time), when its size and time have stood still for --settle and no \
+      A file is uploaded once per version (path, size and time), when its size and time have not changed for --settle and no \
       program has it open for writing. Names that begin with a dot or end in .part or .tmp, and symbolic links, are passed over.
       """)
 
@@ -17,7 +17,7 @@ struct AddFolder: AsyncParsableCommand {
   var directory: String
 
   @Option(
-    help: ArgumentHelp("How long size and time of a file must stand still; the default is 10 s.", valueName: "time"))
+    help: ArgumentHelp("How long size and time of a file must not change; the default is 10 s.", valueName: "time"))
   var settle: TimeSpan?
 
   @Flag(help: "Pass over the files that are there now.")
@@ -34,7 +34,7 @@ struct AddFolder: AsyncParsableCommand {
       throw ValidationError("--not-before and --deadline are for single jobs, not for a folder.")
     }
     if settle == nil, try validated({ try SuccessAction(parsing: options.onSuccess) }) != .keep {
-      throw ValidationError("--on-success \(options.onSuccess) needs --settle: say how long a file must stand still.")
+      throw ValidationError("--on-success \(options.onSuccess) needs --settle: say how long a file must not change.")
     }
     if let to = options.to, try validated({ try UploadTemplate(parsing: to) }).uses(.sha256) {
       throw ValidationError("{sha256} cannot be used for a folder.")

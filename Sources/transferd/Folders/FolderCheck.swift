@@ -20,7 +20,7 @@ enum FolderCheck {
     }
     if folder.options.onSuccess != .keep, folder.settle == nil {
       throw Problem(
-        .invalid, "onSuccess \(folder.options.onSuccess) needs settle: say how long a file must stand still")
+        .invalid, "onSuccess \(folder.options.onSuccess) needs settle: say how long a file must not change")
     }
     if folder.options.schedule.deadline != nil || folder.options.schedule.notBefore != nil {
       throw Problem(.invalid, "notBefore and deadline are for single jobs, not for a folder")

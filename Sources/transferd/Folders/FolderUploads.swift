@@ -50,7 +50,7 @@ struct FolderUploads: Sendable {
     case changed
   }
 
-  /// Looks at a file that seems to stand still, below the opened folder and through no link. Blocks.
+  /// Examines a file that seems to have settled, below the opened folder and through no link. Blocks.
   static func readiness(of version: FileVersion, in directory: Directory) -> Readiness {
     var names = version.path.componentsOfPath.map(String.init)
     guard let name = names.popLast() else { return .changed }

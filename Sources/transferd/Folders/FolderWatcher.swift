@@ -72,7 +72,7 @@ actor FolderWatcher {
   private func run() async {
     let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let events = DirectoryEvents { signal.yield() }
-    if events == nil { logger.warning("cannot watch a folder; it is looked at every 30 s", metadata: metadata) }
+    if events == nil { logger.warning("cannot watch a folder; it is scanned every 30 s", metadata: metadata) }
     signal.yield()
     var alarm: Task<Void, Never>?
     defer { alarm?.cancel() }
@@ -139,7 +139,7 @@ actor FolderWatcher {
     case .success(let files): scan = files
     case .failure(let failure):
       directory = nil
-      report("cannot look at \(folder.directory): \(failure)")
+      report("cannot scan \(folder.directory): \(failure)")
       return Self.retryDelay
     }
     directory = scan.directory
@@ -170,7 +170,7 @@ actor FolderWatcher {
         shared == nil ? "\(FolderScan.maximumFiles) files" : "\(Folders.filesOfMembers) files with other folders"
       report("\(directory) has more than \(number), or is too deep; the rest is passed over")
     } else if !isWatched {
-      report("the kernel watches no more directories (fs.inotify.max_user_watches); it is looked at every 30 s")
+      report("the kernel watches no more directories (fs.inotify.max_user_watches); it is scanned every 30 s")
     } else if let refusal {
       report(refusal.detail)
     } else if scan.unusableNames > 0 {

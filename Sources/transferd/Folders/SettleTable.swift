@@ -1,6 +1,6 @@
 import Store
 
-/// Which versions of files have stood still for long enough. Pure: files and times are passed in.
+/// Which versions of files have not changed for long enough. Pure: files and times are passed in.
 struct SettleTable {
   /// 128 bits of a version: much less memory than its path.
   private struct Fingerprint: Hashable {
@@ -21,7 +21,7 @@ struct SettleTable {
     var since: ContinuousClock.Instant
   }
 
-  /// How long size and time must stand still.
+  /// How long size and time must not change.
   let settle: Duration
   /// By the bytes of the path: names that look the same may be two files.
   private var pending: [[UInt8]: Pending] = [:]
@@ -66,7 +66,7 @@ struct SettleTable {
     pending = waiting
   }
 
-  /// The versions that have stood still, by path.
+  /// The versions that have settled, by path.
   func settled(at now: ContinuousClock.Instant) -> [FileVersion] {
     pending.values.filter { $0.since.duration(to: now) >= settle }.map(\.version).sorted { $0.path < $1.path }
   }
