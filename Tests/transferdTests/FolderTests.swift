@@ -15,7 +15,7 @@ import TransferEngine
 
   // MARK: Settling
 
-  @Test("a version settles when it has not changed for long; any change begins anew, and a file that is gone never settles")
+  @Test("a version that does not change settles; any change begins anew, and a file that is gone does not settle")
   func settles() {
     var table = SettleTable(settle: .seconds(10))
     let start = ContinuousClock.now

@@ -61,7 +61,7 @@ final class ProgressDisplay: Sendable {
   }
 
   /// Prints that a job has ended. On a terminal, failures are printed at the end, below the bars.
-  func announce(_ id: JobID, _ entry: JobTracker.Entry, _ tracker: JobTracker) {
+  func announce(_ id: JobID, _ entry: JobTracker.Entry) {
     guard !terminal.isInteractive else { return }
     if entry.state != .completed { state.withLock { _ = $0.announced.insert(id) } }
     write(JobTracker.words(id, entry).printable + "\n")

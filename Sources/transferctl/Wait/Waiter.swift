@@ -69,6 +69,14 @@ actor Waiter {
     }
   }
 
+  /// Prints a line in the place of the bars.
+  private nonisolated var say: @Sendable (String) -> Void {
+    { [display] words in
+      display.clear()
+      Notice.say(words)
+    }
+  }
+
   private func tick() {
     if let sums { display.tick(sums) } else { display.tick(tracker) }
   }
@@ -80,10 +88,7 @@ actor Waiter {
   private func followSums(from client: ControlClient) async throws -> ExitStatus {
     sums = JobSums()
     var feed = EventFeed(connection: connection, sums: true)
-    feed.say = { [display] words in
-      display.clear()
-      Notice.say(words)
-    }
+    feed.say = say
     if case .batch(let name) = target { feed.batch = name }
     var since: Int64?
     var last = client
@@ -161,10 +166,7 @@ actor Waiter {
     // Without bars, progress is one line in ten seconds: messages about each job four times a second would cost more than
     // many transfers.
     if !display.isInteractive { feed.every = 5 }
-    feed.say = { [display] words in
-      display.clear()
-      Notice.say(words)
-    }
+    feed.say = say
     switch target {
     case .ids(let ids): feed.jobs = ids
     case .batch(let name): feed.batch = name
@@ -195,7 +197,7 @@ actor Waiter {
   private func announceEnded() {
     guard tracker.entries.count <= Self.describedJobs else { return }
     for (id, entry) in tracker.entries.sorted(by: { $0.key < $1.key }) where entry.state != nil && entry.isSettled {
-      display.announce(id, entry, tracker)
+      display.announce(id, entry)
     }
   }
 
@@ -218,7 +220,7 @@ actor Waiter {
       if display.isInteractive, progress.bytesTotal ?? 0 > Self.describedBytes,
         tracker.entries[progress.job]?.name == ""
       {
-        for job in try await client.jobs(JobQuery(ids: [progress.job])) { tracker.read(job) }
+        try await read(progress.job, client)
       }
       return true
     case .sums: return true
@@ -227,19 +229,19 @@ actor Waiter {
       let isNew = tracker.entries[event.job] == nil
       if isNew, event.kind == .changed || event.kind == .removed { return true }
       if event.kind == .changed, tracker.entries[event.job]?.action?.state == .pending {
-        for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) }
-        if let entry = tracker.entries[event.job], entry.isSettled { display.announce(event.job, entry, tracker) }
+        try await read(event.job, client)
+        if let entry = tracker.entries[event.job], entry.isSettled { display.announce(event.job, entry) }
       }
       let state = tracker.apply(event)
-      if isNew { for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) } }
+      if isNew { try await read(event.job, client) }
       if state == .completed, tracker.entries.count <= Self.describedJobs {
         // A job that ended quickly has sent no size and perhaps no name.
-        for job in try await client.jobs(JobQuery(ids: [event.job])) { tracker.read(job) }
+        try await read(event.job, client)
       }
       if let state, state.isFinal, state != .completed || tracker.entries.count <= Self.describedJobs,
         let entry = tracker.entries[event.job], entry.isSettled
       {
-        display.announce(event.job, entry, tracker)
+        display.announce(event.job, entry)
       }
       guard tracker.isSettled else { return true }
       // The events describe new jobs completely, except that a retry of a failed job is not visible as such: ask then.
@@ -248,6 +250,11 @@ actor Waiter {
       try await readAll(client)
       return !tracker.isSettled
     }
+  }
+
+  /// Reads a job that the events do not describe completely.
+  private func read(_ id: JobID, _ client: ControlClient) async throws {
+    for job in try await client.jobs(JobQuery(ids: [id])) { tracker.read(job) }
   }
 
   private func isAwaited(_ id: JobID) -> Bool {
