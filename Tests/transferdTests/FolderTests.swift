@@ -20,14 +20,14 @@ import TransferEngine
     var table = SettleTable(settle: .seconds(10))
     let start = ContinuousClock.now
     table.update([Self.file("a"), Self.file("b")], now: start)
-    #expect(table.settled(at: start + .seconds(9)).isEmpty && table.nextLook(after: start + .seconds(9)) == .seconds(1))
+    #expect(table.settled(at: start + .seconds(9)).isEmpty && table.nextScan(after: start + .seconds(9)) == .seconds(1))
     table.update([Self.file("a", size: 2), Self.file("b")], now: start + .seconds(9))
     #expect(table.settled(at: start + .seconds(10)).map(\.path) == ["b"])
     table.update([Self.file("a", size: 2, modified: 2), Self.file("c")], now: start + .seconds(12))
     #expect(table.settled(at: start + .seconds(19)).isEmpty)
     #expect(table.settled(at: start + .seconds(22)).map(\.path) == ["a", "c"])
     table.update([], now: start + .seconds(30))
-    #expect(table.count == 0 && table.nextLook(after: start) == nil)
+    #expect(table.count == 0 && table.nextScan(after: start) == nil)
   }
 
   @Test("a version that is handled never waits again, and another version of its file does")

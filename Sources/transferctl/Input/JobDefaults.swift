@@ -83,6 +83,14 @@ struct JobDefaults: Sendable {
     try job.checkFreshness()
     try job.checkListing()
     try job.checkSuccessAction()
+    try resolveDirectories(of: &job, given)
+    try resolveDestination(of: &job, given, number)
+    try addChecksum(to: &job)
+    return job
+  }
+
+  /// Makes the directories of the line's own options absolute.
+  private func resolveDirectories(of job: inout NewJob, _ given: Set<String>) throws {
     if given.contains("partDir") {
       job.options.download.partDir = try job.options.download.partDir.map {
         try paths.absolute($0, relativeTo: directory)
@@ -91,6 +99,10 @@ struct JobDefaults: Sendable {
     if given.contains("onSuccess"), case .move(let target) = job.options.onSuccess {
       job.options.onSuccess = .move(to: try paths.absolute(target, relativeTo: directory))
     }
+  }
+
+  /// Sets the line's destination or directory, or else those of the options; both absolute.
+  private func resolveDestination(of job: inout NewJob, _ given: Set<String>, _ number: Int) throws {
     if let destination = job.destination {
       guard job.directory == nil else { throw WireError("destination and directory cannot be combined") }
       guard !destination.hasTrailingSlash else {
@@ -107,8 +119,6 @@ struct JobDefaults: Sendable {
         job.directory = own
       }
     }
-    try addChecksum(to: &job)
-    return job
   }
 
   /// Adds what `--checksums` has for the URL, unless the job has a checksum of its own.

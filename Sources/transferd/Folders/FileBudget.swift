@@ -6,10 +6,10 @@ final class FileBudget: Sendable {
 
   init(_ files: Int) { rest = Mutex(files) }
 
-  /// Begins to count the files of one look.
+  /// Begins to count the files of one scan.
   func lease() -> Lease { Lease(self) }
 
-  /// The files of one look. They are given back when the last reference to it goes, however the look or its folder ends.
+  /// The files of one scan. They are given back when the last reference to it goes, however the scan or its folder ends.
   final class Lease: Sendable {
     private let budget: FileBudget
     private let taken = Mutex(0)

@@ -6,7 +6,7 @@ import Threads
 import TransferAPI
 import TransferEngine
 
-/// Uploads what lands in one directory. It examines the directory at the start, after the kernel has reported a change, and when
+/// Uploads what lands in one directory. It scans the directory at the start, after the kernel has reported a change, and when
 /// a file may have settled; at most a tenth of the time. In between nothing runs.
 actor FolderWatcher {
   private let stored: Store.StoredFolder
@@ -24,18 +24,18 @@ actor FolderWatcher {
   private(set) var error: String?
   /// The newest version that was refused, and why.
   private var refusal: (version: FileVersion, detail: String)?
-  /// The directory of the newest look; `nil`: there was none.
+  /// The directory of the newest scan; `nil`: there was none.
   private var directory: DirectoryIdentity?
-  /// Keeps the files of the newest look counted in the budget.
+  /// Keeps the files of the newest scan counted in the budget.
   private var lease: FileBudget.Lease?
   /// When versions of files that have gone were last forgotten.
   private var lastForgotten: ContinuousClock.Instant?
-  /// How long the newest look at the directory took, without the adds.
+  /// How long the newest scan took, without the adds.
   private var scanTime = Duration.zero
 
   /// Files that are added together.
   private static let step = 200
-  /// Time until the next look if the directory cannot be read or watched.
+  /// Time until the next scan if the directory cannot be read or watched.
   private static let retryDelay = Duration.seconds(30)
   private static let day = Duration.seconds(86400)
   /// Time between two checks that the path leads to the same directory: the kernel reports neither a mount over it nor a new
@@ -78,7 +78,7 @@ actor FolderWatcher {
     defer { alarm?.cancel() }
     for await _ in signals {
       alarm?.cancel()
-      let next = await look(events)
+      let next = await scanOnce(events)
       if Task.isCancelled { return }
       alarm = Task {
         do { try await wait(for: next) } catch { return }
@@ -117,9 +117,9 @@ actor FolderWatcher {
     }
   }
 
-  /// Looks at the directory once, and adds what has settled.
-  /// - Returns: the time until the next look, unless something changes before; `nil`: none is needed.
-  private func look(_ events: DirectoryEvents?) async -> Duration? {
+  /// Scans the directory once, and adds what has settled.
+  /// - Returns: the time until the next scan, unless something changes before; `nil`: none is needed.
+  private func scanOnce(_ events: DirectoryEvents?) async -> Duration? {
     let (folder, rules) = (uploads.folder, intake.paths.rules(for: caller.uid, .write))
     let begin = ContinuousClock.now
     lease = nil
@@ -156,12 +156,12 @@ actor FolderWatcher {
       report("\(error)")
       return Self.retryDelay
     }
-    let next = table.nextLook(after: .now)
+    let next = table.nextScan(after: .now)
     let isReported = scanned.isWatched && !scan.isRemote
     return isReported ? next : min(next ?? Self.retryDelay, Self.retryDelay)
   }
 
-  /// Sets ``error`` after a look.
+  /// Sets ``error`` after a scan.
   private func describe(_ scan: FolderScan, isWatched: Bool) {
     if let version = refusal?.version, !scan.files.contains(where: { $0.version == version }) { refusal = nil }
     let directory = uploads.folder.directory
@@ -235,7 +235,7 @@ actor FolderWatcher {
       }
       var ready: [FileVersion] = []
       for (version, state) in zip(versions, states) {
-        // A file that has changed is seen by the next look.
+        // The next scan sees a file that has changed.
         if state == .ready { ready.append(version) } else { table.postpone(version, now: .now) }
       }
       try await add(ready)
@@ -261,7 +261,7 @@ actor FolderWatcher {
 
   private func refuse(_ version: FileVersion, _ problem: Problem) {
     switch problem.code {
-    // It is gone: the next look sees that.
+    // It is gone: the next scan sees that.
     case .sourceMissing: table.postpone(version, now: .now)
     case .unavailable, .diskFull, .internal:
       table.postpone(version, now: .now)

@@ -78,7 +78,7 @@ struct SettleTable {
   }
 
   /// The time until the next version may have settled; `nil`: nothing waits.
-  func nextLook(after now: ContinuousClock.Instant) -> Duration? {
+  func nextScan(after now: ContinuousClock.Instant) -> Duration? {
     pending.values.map(\.since).min().map { max(.zero, settle - $0.duration(to: now)) }
   }
 }
