@@ -41,6 +41,10 @@ final class Output: Sendable {
 
   func line(_ text: String) throws(OutputError) { try write(text + "\n") }
 
+  func lines(_ lines: [String]) throws(OutputError) {
+    for text in lines { try line(text) }
+  }
+
   func flush() throws(OutputError) {
     let pending = buffer.withLock { buffer in
       defer { buffer.removeAll(keepingCapacity: true) }

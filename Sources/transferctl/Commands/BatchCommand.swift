@@ -30,7 +30,7 @@ struct BatchCommand: AsyncParsableCommand {
         [batch.name] + (hasOwners ? [batch.owner.map(String.init) ?? ""] : []) + [String(batch.counts.total)]
           + JobState.allCases.map { String(batch.counts[$0]) }
       }
-      for line in table.lines(rows, Paint(.output)) { try Output.standard.line(line) }
+      try Output.standard.lines(table.lines(rows, Paint(.output)))
     }
   }
 
@@ -53,8 +53,7 @@ struct BatchCommand: AsyncParsableCommand {
 
     func run() async throws {
       let detail = try await daemon.connection(of: owner).open().batch(name)
-      guard format == .text else { return try Output.standard.line(try json(detail)) }
-      for line in DetailText.lines(detail) { try Output.standard.line(line) }
+      try format.print(detail) { DetailText.lines(detail) }
     }
   }
 }

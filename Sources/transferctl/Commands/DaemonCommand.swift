@@ -92,7 +92,7 @@ struct DaemonCommand: AsyncParsableCommand {
         ("rate", HumanNumbers.rate(stats.bytesPerSecond)), ("jobs", String(stats.counts.total)),
       ]
       for state in JobState.allCases { rows.append((state.rawValue, String(stats.counts[state]))) }
-      for line in DetailText.aligned(rows) { try Output.standard.line(line) }
+      try Output.standard.lines(DetailText.aligned(rows))
     }
   }
 

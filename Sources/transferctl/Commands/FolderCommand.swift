@@ -30,7 +30,7 @@ struct FolderCommand: AsyncParsableCommand {
           "\(folder.folder.settle ?? NewFolder.standardSettle)s", String(folder.uploads), folder.error ?? "-",
         ]
       }
-      for line in table.lines(rows, Paint(.output)) { try Output.standard.line(line) }
+      try Output.standard.lines(table.lines(rows, Paint(.output)))
     }
   }
 

@@ -34,8 +34,7 @@ struct LimitCommand: AsyncParsableCommand {
   func run() async throws {
     let client = try await daemon.open()
     let limits = if let change = try change() { try await client.change(change) } else { try await client.limits() }
-    guard format == .text else { return try Output.standard.line(try json(limits)) }
-    for line in DetailText.lines(limits) { try Output.standard.line(line) }
+    try format.print(limits) { DetailText.lines(limits) }
   }
 
   /// `nil`: nothing changes.

@@ -31,7 +31,7 @@ struct PlanCommand: AsyncParsableCommand {
     guard format == .text else { return try Output.standard.line(try json(plan)) }
     guard !plan.jobs.isEmpty || plan.more > 0 else { return Notice.say("no job waits") }
     var table = PlanTable(Paint(.output), now: Date())
-    for line in table.lines(plan.jobs) { try Output.standard.line(line) }
+    try Output.standard.lines(table.lines(plan.jobs))
     if plan.more > 0 { Notice.say("\(HumanNumbers.jobs(plan.more)) more") }
   }
 }

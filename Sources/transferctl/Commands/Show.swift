@@ -15,10 +15,7 @@ struct Show: AsyncParsableCommand {
 
   func run() async throws {
     let detail = try await daemon.open().job(id)
-    switch format {
-    case .json: try Output.standard.line(try json(detail))
-    case .text: for line in DetailText.lines(detail) { try Output.standard.line(line) }
-    }
+    try format.print(detail) { DetailText.lines(detail) }
   }
 }
 

@@ -11,6 +11,6 @@ struct Why: AsyncParsableCommand {
   var id: JobID
 
   func run() async throws {
-    for line in WhyText.lines(try await daemon.open().job(id)) { try Output.standard.line(line) }
+    try Output.standard.lines(WhyText.lines(try await daemon.open().job(id)))
   }
 }

@@ -22,6 +22,14 @@ extension TimeSpan: ExpressibleByArgument {
 /// `--format` of commands that print one item.
 enum DetailFormat: String, ExpressibleByArgument, CaseIterable {
   case text, json
+
+  /// Prints a value as one line of JSON, or as lines of text.
+  func print(_ value: some Encodable, text: () throws -> [String]) throws {
+    switch self {
+    case .json: try Output.standard.line(try transferctl.json(value))
+    case .text: try Output.standard.lines(try text())
+    }
+  }
 }
 
 /// Runs a check and reports its failure as a usage error.

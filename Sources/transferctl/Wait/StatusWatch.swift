@@ -69,7 +69,7 @@ actor StatusWatch {
       // The header is shown even if there are no jobs.
       if list.isEmpty {
         var table = JobTable(isWide: isWide, Paint(terminal))
-        for line in table.lines([]) { try Output.standard.line(line) }
+        try Output.standard.lines(table.lines([]))
       }
       try Output.standard.line("")
       return try Output.standard.flush()
