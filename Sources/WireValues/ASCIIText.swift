@@ -45,3 +45,14 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
       .map { self[$0.startIndex..<$0.endIndex] }  // checked: the bounds are those of a piece
   }
 }
+
+extension StringProtocol {
+  /// Without the spaces and tabs around it (`OWS`, RFC 9110 §5.6.3); those inside stay.
+  @inlinable public func trimmingBlanks() -> SubSequence {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+      return self[endIndex...]
+    }
+    return self[first...last]  // checked: both were found, the last one from the end
+  }
+}

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 /// The result of a validation.
 public typealias ValidationResult = Result<Void, any Error>

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 /// What a tus server supports, from its response to OPTIONS.
 struct TusServer: Sendable, Equatable {

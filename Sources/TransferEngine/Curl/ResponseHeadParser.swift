@@ -66,17 +66,6 @@ struct ResponseHeadParser {
   }
 }
 
-extension StringProtocol {
-  /// Without surrounding blanks and tabs (`OWS`, RFC 9110 §5.6.3); those inside stay.
-  func trimmingBlanks() -> SubSequence {
-    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
-      return self[endIndex...]
-    }
-    return self[first...last]  // checked: both were found, the last one from the end
-  }
-}
-
 extension UnsafeRawBufferPointer {
   /// Without the end of the line and the blanks and tabs before it.
   fileprivate var withoutLineEnd: Slice<UnsafeRawBufferPointer> {

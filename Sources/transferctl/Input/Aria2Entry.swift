@@ -103,11 +103,11 @@ struct Aria2Entries {
   /// - Returns: the entry before this line, if the line begins another one.
   /// - Throws: `WireError` for a line that is no option. It belongs to no entry.
   mutating func push(_ text: String, line: Int) throws(WireError) -> Aria2Entry? {
-    let content = Syntax.trimmed(
-      text.utf8.last == 13 ? text[..<text.utf8.index(before: text.utf8.endIndex)] : text[...])
+    let whole = text.utf8.last == 13 ? text[..<text.utf8.index(before: text.utf8.endIndex)] : text[...]
+    let content = whole.trimmingBlanks()
     guard let first = text.utf8.first, !content.isEmpty, first != UInt8(ascii: "#") else { return nil }
     guard first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") else {
-      let uris = content.split(atASCII: "\t").map { String(Syntax.trimmed($0)) }.filter { !$0.isEmpty }
+      let uris = content.split(atASCII: "\t").map { String($0.trimmingBlanks()) }.filter { !$0.isEmpty }
       defer { entry = Aria2Entry(line: line, uris: uris) }
       return entry
     }
@@ -115,8 +115,8 @@ struct Aria2Entries {
       throw WireError("is indented, but no option like out=NAME")
     }
     let option = Aria2Entry.Option(
-      line: line, name: String(Syntax.trimmed(content[..<equals])),
-      value: String(Syntax.trimmed(content.suffix(after: equals))))
+      line: line, name: String(content[..<equals].trimmingBlanks()),
+      value: String(content.suffix(after: equals).trimmingBlanks()))
     guard entry?.options.count ?? 0 < Self.maximumOptions else {
       throw WireError("is one of more than \(Self.maximumOptions) options of one download")
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import TransferAPI
+import WireValues
 
 /// The header of a CSV list: what each column is. Columns have the names of the fields in JSON or of the options.
 struct CSVColumns: Equatable, Sendable {
@@ -19,7 +20,7 @@ struct CSVColumns: Equatable, Sendable {
   init(_ header: [[UInt8]]) throws(WireError) {
     var (columns, names): ([Column], [String]) = ([], [])
     for bytes in header {
-      let name = String(Syntax.trimmed(String(decoding: bytes, as: UTF8.self)[...]))
+      let name = String(String(decoding: bytes, as: UTF8.self).trimmingBlanks())
       guard let column = Self.column(name) else {
         throw WireError("unknown column \"\(name.printable)\"; use url, out, dir and the names of options")
       }
@@ -69,7 +70,7 @@ struct CSVColumns: Equatable, Sendable {
       }
       switch columns[index] {
       case .output: try fields.set(output: text)
-      case .field("source"): try fields.set("source", String(Syntax.trimmed(text[...])))
+      case .field("source"): try fields.set("source", String(text.trimmingBlanks()))
       case .field(let name): try fields.set(name, text)
       case .retries:
         guard let retries = Int(text), (0...JobOptions.maximumAttempts).contains(retries) else {

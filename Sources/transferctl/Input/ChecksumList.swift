@@ -92,13 +92,13 @@ struct ChecksumList: Equatable, Sendable {
     guard let open = line.firstIndex(ofASCII: "("), let close = line.lastIndex(ofASCII: ")"), open < close else {
       return nil
     }
-    let rest = Syntax.trimmed(line.suffix(after: close))
-    let tag = Syntax.trimmed(line[..<open])
+    let rest = line.suffix(after: close).trimmingBlanks()
+    let tag = line[..<open].trimmingBlanks()
     guard rest.utf8.first == UInt8(ascii: "="), !tag.isEmpty,
       tag.utf8.allSatisfy({ isWord($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "/") })
     else { return nil }
     let name = line[line.utf8.index(after: open)..<close]
-    let hex = Syntax.trimmed(rest.suffix(after: rest.startIndex))
+    let hex = rest.suffix(after: rest.startIndex).trimmingBlanks()
     switch tag.lowercased() {
     case "sha256", "sha2-256", "sha-256": return (name, "sha-256=\(hex)")
     case "sha512", "sha2-512", "sha-512": return (name, "sha-512=\(hex)")

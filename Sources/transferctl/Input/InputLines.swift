@@ -96,7 +96,8 @@ enum InputLines {
     return .success(text)
   }
 
-  private static func isBlank(_ byte: UInt8) -> Bool {
+  /// A blank, a tab or the CR of a line end.
+  static func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
   }
 }

@@ -125,7 +125,7 @@ struct MetalinkBuilder {
     }
     // The root has ended.
     guard !path.isEmpty else { return }
-    let content = text.trimmingBlanks
+    let content = text.trimmingWhitespace
     switch path {
     case ["file"]: try endFile()
     case ["file", "size"]:
@@ -260,7 +260,7 @@ struct MetalinkBuilder {
 
 extension String {
   /// Without blanks and line ends around it.
-  fileprivate var trimmingBlanks: String {
+  fileprivate var trimmingWhitespace: String {
     let blanks: Set<UInt8> = [9, 10, 13, 32]
     let start = utf8.firstIndex { !blanks.contains($0) } ?? endIndex
     let end = utf8.lastIndex { !blanks.contains($0) }.map { utf8.index(after: $0) } ?? start

@@ -50,13 +50,6 @@ enum Syntax {
     }
   }
 
-  static func trimmed(_ text: Substring) -> Substring {
-    var text = text
-    while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
-  }
-
   /// The URL without its secrets, at most 200 characters.
   private static func shown(_ url: String) -> String {
     let text = Secrets.redacting(url: url)

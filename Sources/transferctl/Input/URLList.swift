@@ -100,12 +100,8 @@ struct URLList: Sendable {
   /// The line without blanks around it; `nil` for a blank line.
   static func plain(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     var line = line[...]
-    while let last = line.last, isBlank(last) { line = line.dropLast() }
-    while let first = line.first, isBlank(first) { line = line.dropFirst() }
+    while let last = line.last, InputLines.isBlank(last) { line = line.dropLast() }
+    while let first = line.first, InputLines.isBlank(first) { line = line.dropFirst() }
     return line.isEmpty ? nil : UnsafeRawBufferPointer(rebasing: line)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
   }
 }

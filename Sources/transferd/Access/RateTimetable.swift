@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TransferAPI
+import WireValues
 
 /// A limit of speed that depends on the day and the time. Pure: the local time is passed in.
 struct RateTimetable: Equatable, Sendable {
@@ -82,12 +83,5 @@ extension RateTimetable {
       }
     }
     return days
-  }
-}
-
-extension Substring {
-  fileprivate func trimmingBlanks() -> Substring {
-    guard let last = lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-    return self[...last].drop { $0 == " " || $0 == "\t" }
   }
 }

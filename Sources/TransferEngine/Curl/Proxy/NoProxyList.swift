@@ -1,4 +1,5 @@
 import Glibc
+import WireValues
 
 /// Hosts that need no proxy. Names are compared as text; they are not resolved.
 ///

@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import WireValues
 
 /// Translates libcurl's result codes of FTP, SFTP and SCP transfers into the engine's errors (`libcurl-errors(3)`, RFC
 /// 959 §4.2).

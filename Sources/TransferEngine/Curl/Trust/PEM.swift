@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WireValues
 
 /// The blocks of a PEM text (RFC 7468).
 enum PEM {

@@ -1,3 +1,5 @@
+import WireValues
+
 /// A request in the form that client and server hash
 /// (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
 struct AWSCanonicalRequest {

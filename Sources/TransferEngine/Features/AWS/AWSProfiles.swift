@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WireValues
 
 /// The files that AWS's tools share: `~/.aws/credentials` and `~/.aws/config`
 /// (docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html). Pure: text in, values out.

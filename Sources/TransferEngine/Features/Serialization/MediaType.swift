@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import WireValues
 
 /// A parsed Content-Type (RFC 9110 §8.3.1).
 struct MediaType {
