@@ -56,7 +56,7 @@ enum FileActionRound {
   }
 
   private static func postponed(_ action: PendingFileAction, _ message: String, _ now: Date) -> FileActionOutcome {
-    let seconds = min(maximumDelay, Double(1 << min(action.attempts, 8)))
+    let seconds = Backoff.seconds(afterFailure: action.attempts.saturatingSum(1), atMost: maximumDelay)
     return FileActionOutcome(
       job: action.job, end: .postponed(until: now.addingTimeInterval(seconds)), message: message)
   }

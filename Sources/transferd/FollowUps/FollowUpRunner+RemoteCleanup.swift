@@ -3,6 +3,7 @@ import Logging
 import Store
 import TransferAPI
 import TransferEngine
+import WireValues
 
 extension FollowUpRunner {
   /// Maximum number of concurrent cleanups.
@@ -43,7 +44,7 @@ extension FollowUpRunner {
       return try await store.settle(
         cleanup, reason: "gave up deleting the unfinished upload on \(server): \(error)", at: Date())
     }
-    let delay = min(Self.maximumCleanupDelay, Double(1 << min(cleanup.attempts, 12)))
+    let delay = Backoff.seconds(afterFailure: cleanup.attempts.saturatingSum(1), atMost: Self.maximumCleanupDelay)
     logger.info(
       "cannot delete an unfinished upload on the server yet",
       metadata: ["job": "\(cleanup.job)", "origin": "\(server)", "error": "\(error)"])

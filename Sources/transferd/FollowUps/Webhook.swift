@@ -41,8 +41,6 @@ struct Webhook: Equatable, Sendable {
   /// Seconds until the next attempt: 1, 3, 9, 27, … up to six hours.
   /// - Parameter attempts: failed attempts, 1 or more.
   static func delay(afterAttempt attempts: Int) -> TimeInterval {
-    var delay = 1.0
-    for _ in 1..<max(1, min(attempts, 20)) { delay *= 3 }
-    return min(maximumDelay, delay)
+    Backoff.seconds(afterFailure: attempts, factor: 3, atMost: maximumDelay)
   }
 }

@@ -119,8 +119,9 @@ extension Recovery {
 
   /// 1 s, doubled each time, at most 30 s: long enough for other jobs to start, short enough for a job that did not cause
   /// the crashes.
-  // checked: attempt is 1 or more
-  private static func delay(forAttempt attempt: Int) -> Duration { .seconds(min(30, 1 << min(attempt - 1, 5))) }
+  private static func delay(forAttempt attempt: Int) -> Duration {
+    .seconds(Backoff.seconds(afterFailure: attempt, atMost: 30))
+  }
 
   private static func identity(_ path: String, _ rules: PathRules) -> FileIdentity? {
     PartialFiles.identity(ofFileAt: path, rules: rules)?.withoutBirth
