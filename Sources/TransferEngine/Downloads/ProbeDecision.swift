@@ -28,7 +28,7 @@ enum ProbeDecision: Equatable, Sendable {
     func disagree(_ reason: String) -> Self { .drop(reason: reason, isDisagreement: true) }
     switch head.status {
     case 206: break
-    case 408, 425, 429, 500, 502, 503, 504:
+    case _ where TransientStatus.overloaded.contains(head.status):
       self = .wait(status: head.status)
       return
     case 416:

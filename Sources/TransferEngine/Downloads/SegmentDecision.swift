@@ -20,7 +20,7 @@ enum SegmentDecision: Equatable, Sendable {
   init(head: ResponseHead, start: Int64, total: Int64, validators: Validators, retryAfter: Duration?) {
     switch head.status {
     case 206: self = Self.part(head, start, total, validators)
-    case 408, 425, 429, 500, 502, 503, 504: self = .wait(status: head.status, retryAfter)
+    case _ where TransientStatus.overloaded.contains(head.status): self = .wait(status: head.status, retryAfter)
     case 200, 203: self = .refuse(reason: "the server sent the whole file in response to a range")
     default: self = .refuse(reason: "the server responded \(head.status) to a range")
     }

@@ -75,6 +75,6 @@ struct JobList {
       }
       count += 1
     }
-    if !jobs.isEmpty { for line in table.lines(jobs) { try output.line(line) } }
+    if !jobs.isEmpty { try output.lines(table.lines(jobs)) }
   }
 }

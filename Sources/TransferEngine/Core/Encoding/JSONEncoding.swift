@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// Keys are sorted, and `/` is written as `\/`, as `JSONSerialization` does. Values that JSON does not have (dates,
 /// data, infinite numbers, objects) are an error.
 public struct JSONEncoding: ParameterEncoding {
-  /// Compact, and slashes not escaped.
+  /// Compact.
   public static var `default`: JSONEncoding { JSONEncoding() }
   /// With line ends and indentation.
   public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
