@@ -6,19 +6,7 @@ import TestSupport
 final class UnixClient {
   private var descriptor: Int32
 
-  /// Waits while the socket's queue is full.
-  init(_ path: String) throws {
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    let code = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard code == 0 else { throw TestSupportError.system(call: "connect to \(path)", code: errno) }
-  }
+  init(_ path: String) throws { descriptor = try connectedSocket(path) }
 
   func send(_ text: String) { send(Data(text.utf8)) }
 

@@ -1,6 +1,17 @@
 import Foundation
 import Glibc
 
+/// A descriptor that is connected to a Unix socket. Waits while the socket's queue is full.
+public func connectedSocket(_ path: String) throws -> Int32 {
+  let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+  guard withUnixAddress(path, { connect(descriptor, $0, $1) }) == 0 else {
+    let reason = errno
+    close(descriptor)
+    throw TestSupportError.system(call: "connect to \(path)", code: reason)
+  }
+  return descriptor
+}
+
 /// A connection to a Unix socket whose bytes are sent and received by threads of their own, so that a test in the server's own
 /// process blocks none of Swift's threads.
 public final class SocketClient: Sendable {
@@ -20,16 +31,7 @@ public final class SocketClient: Sendable {
   /// - Parameter isReading: false for a client that never reads.
   public init(_ path: String, isReading: Bool = true) throws {
     self.isReading = isReading
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-    let code = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard code == 0 else { throw TestSupportError.system(call: "connect to \(path)", code: errno) }
+    descriptor = try connectedSocket(path)
     guard isReading else { return }
     // The thread has a descriptor of its own, which ends with the connection.
     let (reader, heard) = (fcntl(descriptor, F_DUPFD_CLOEXEC, 0), heard)
