@@ -126,9 +126,11 @@ import Testing
     #expect(server.requests.count == 20)
     #expect(try daemon.directory.names(in: "downloads").isEmpty)
     // An explicit retry resets the count.
-    #expect(try await daemon.ctl("retry", "\(job.id)").status == 0)
-    #expect(try await daemon.finished("\(job.id)", timeout: .seconds(110)).attempt == 20)
-    #expect(server.requests.count == 40)
+    let few = try await daemon.finished(daemon.add(server.url("/y"), "--retries", "2"))
+    #expect(few.state == "failed" && few.attempt == 3)
+    #expect(try await daemon.ctl("retry", "\(few.id)").status == 0)
+    #expect(try await daemon.finished("\(few.id)").attempt == 3)
+    #expect(server.requests.count == 20 + 3 + 3)
   }
 
   @Test("progress resets the count: twenty-five dropped connections do not fail a growing download")
