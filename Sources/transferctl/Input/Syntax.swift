@@ -28,7 +28,7 @@ enum Syntax {
       throw WireError("a header must have the form \"Name: value\" or @FILE: \(text)")
     }
     let name = String(text[..<colon])
-    let value = String(trimmed(text[text.index(after: colon)...]))
+    let value = String(text[text.index(after: colon)...].trimmingBlanks())
     try HeaderRules.check(name: name, value: value)
     return (name, value)
   }
