@@ -11,7 +11,8 @@ where Field: RawRepresentable<String> & CaseIterable & Equatable & Sendable {
   /// - Parameter place: where the text stands, for messages, like `-o`.
   /// - Throws: `WireError` for an unknown field or an unpaired brace.
   public init(parsing text: String, in place: String? = nil) throws(WireError) {
-    let shown = (place.map { $0 + " " } ?? "") + "\"\(text)\""
+    // A template may be a URL with a password.
+    let shown = (place.map { $0 + " " } ?? "") + "\"\(Secrets.redacting(url: text))\""
     var literal = ""
     var rest = text[...]
     while let character = rest.popFirst() {

@@ -26,6 +26,13 @@ import Testing
     #expect(try UploadTemplate(parsing: template).target(for: Self.file).url == expected)
   }
 
+  @Test("the error of a template shows no password", arguments: ["{x}", "{name", "name}"])
+  func secrets(_ end: String) {
+    let error = #expect(throws: WireError.self) { try UploadTemplate(parsing: "https://u:hidden@h/\(end)") }
+    #expect(error?.description.contains("https://h/\(end)") == true)
+    #expect(error?.description.contains("hidden") == false)
+  }
+
   @Test("if paths are kept, a final slash gets the relative path")
   func keepingPaths() throws {
     let template = try UploadTemplate(parsing: "https://h/in/")
