@@ -198,7 +198,8 @@ enum BodyKind: String, CaseIterable, Sendable {
 
   @Test("a cancelled upload ends and stops reading its source")
   func cancelled() async throws {
-    let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody(upTo: 2 << 20), .stall] }
+    // It reads all that comes: the end of a connection whose bytes are not read arrives after minutes only.
+    let server = try LoopbackServer(bodies: .byScript) { _ in [.readBody(upTo: .max), .stall] }
     let pieces = PayloadPieces(payload: Payload(size: 1 << 30))
     let request = Session().upload(pieces, to: server.url("/"), replay: .once)
     request.resume()
