@@ -131,6 +131,32 @@ import Testing
     #expect(server.requests.count == 2 && start <= 2 << 20, "from \(start)")
   }
 
+  /// Regression: only verbs on the job whose end was being stored were refused; those on others waited for the disk.
+  @Test("a verb on a running job says that its end cannot be stored, also while the end of another job waits before it")
+  func verb() async throws {
+    let payload = Payload(size: 1 << 20, seed: 6)
+    let (first, second, proceed) = (Gate(), Gate(), Gate())
+    let file = FileBehaviour.file(payload)
+    let server = try LoopbackServer(files: [
+      "/a": file.holding(after: payload.size - 1000, reached: first, until: proceed),
+      "/b": file.holding(after: payload.size - 1000, reached: second, until: Gate()),
+    ])
+    let daemon = try await Daemon()
+    let ending = try await daemon.add(server.url("/a"), "-o", "a")
+    let running = try await daemon.add(server.url("/b"), "-o", "b")
+    try await first.wait()
+    try await second.wait()
+    try await daemon.waitForParts(2, holding: payload.size - 1000)
+    let trap = try await Fault(step: .record, error: "EIO").trap(daemon)
+    proceed.open()
+    try await daemon.process?.waitForErrors("cannot store the ends of attempts")
+    let refused = try await daemon.ctl("pause", running, timeout: .seconds(60))
+    #expect(refused.status != 0 && !refused.stderr.isEmpty)
+    try await trap.detach()
+    try await daemon.expectCompleted(ending, payload, as: "a")
+    try await daemon.reached("paused", by: running)
+  }
+
   @Test("a directory that does not respond delays only its own jobs")
   func hanging() async throws {
     let payload = Payload(size: 100_000, seed: 7)

@@ -77,11 +77,12 @@ extension Scheduler {
     for waiter in attempt.waiters { waiter.resume(returning: .success(state)) }
   }
 
-  /// Tells those who wait for ends of attempts why they cannot be stored now: a full disk may stay full for long.
-  private func refuseWaiters(for settlements: [Settlement], _ error: StoreError) {
-    for settlement in settlements {
-      for waiter in active[settlement.id]?.waiters ?? [] { waiter.resume(returning: .failure(error)) }
-      active[settlement.id]?.waiters = []
+  /// Tells those who wait for ends of attempts why they cannot be stored now: a full disk may stay full for long. Also
+  /// for attempts that have ended since: their ends wait for the turn that is under way.
+  private func refuseWaiters(_ error: StoreError) {
+    for attempt in active.values where attempt.response != nil {
+      for waiter in attempt.waiters { waiter.resume(returning: .failure(error)) }
+      attempt.waiters = []
     }
   }
 
@@ -144,7 +145,7 @@ extension Scheduler {
         logger.error(
           "cannot store the ends of attempts; retrying",
           metadata: ["jobs": "\((settlements.map(\.id) + ids).prefix(10))", "error": "\(error)"])
-        refuseWaiters(for: settlements, error)
+        refuseWaiters(error)
         hasFailed = true
         ids = []
         if isStopping { return ([], settlements.map { _ in false }) }
