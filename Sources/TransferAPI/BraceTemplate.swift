@@ -26,7 +26,10 @@ where Field: RawRepresentable<String> & CaseIterable & Equatable & Sendable {
         }
         guard let field = Field(rawValue: String(rest[..<end])) else {
           let known = Field.allCases.map { "{\($0.rawValue)}" }.joined(separator: " ")
-          throw WireError("unknown field {\(rest[..<end])} in \(shown); use \(known), and {{ for a brace")
+          // Braces may be a part of a secret, which `shown` does not have.
+          let name = "{\(rest[..<end])}"
+          let unknown = shown.contains(name) ? "field \(name)" : "field"
+          throw WireError("unknown \(unknown) in \(shown); use \(known), and {{ for a brace")
         }
         if !literal.isEmpty { parts.append(.text(literal)) }
         literal = ""

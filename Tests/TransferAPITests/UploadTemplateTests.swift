@@ -33,6 +33,15 @@ import Testing
     #expect(error?.description.contains("hidden") == false)
   }
 
+  @Test(
+    "the error of a template shows no field that is a part of a secret",
+    arguments: ["https://u:a{hidden}b@h/", "https://h/{name}?token={hidden}"])
+  func secretFields(_ template: String) {
+    let error = #expect(throws: WireError.self) { try UploadTemplate(parsing: template) }
+    #expect(error?.description.contains("unknown field in \"https://h/") == true)
+    #expect(error?.description.contains("hidden") == false)
+  }
+
   @Test("if paths are kept, a final slash gets the relative path")
   func keepingPaths() throws {
     let template = try UploadTemplate(parsing: "https://h/in/")
