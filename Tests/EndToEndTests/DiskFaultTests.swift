@@ -152,6 +152,9 @@ import Testing
     try await daemon.process?.waitForErrors("cannot store the ends of attempts")
     let refused = try await daemon.ctl("pause", running, timeout: .seconds(60))
     #expect(refused.status != 0 && !refused.stderr.isEmpty)
+    // Regression: these jobs were reported as skipped, because of their state.
+    let all = try await daemon.ctl("pause", "--all", timeout: .seconds(60))
+    #expect(all.status != 0 && !all.stderr.contains("skipped"), "\(all.stderr)")
     try await trap.detach()
     try await daemon.expectCompleted(ending, payload, as: "a")
     try await daemon.reached("paused", by: running)

@@ -15,6 +15,7 @@ extension Scheduler {
 
   /// Applies a verb to all selected jobs. Explicit ids each have their own result. Other selectors skip jobs whose state does
   /// not allow the verb; they change most jobs by a few statements for thousands of them, and the rest page by page.
+  /// - Throws: if the store cannot be read, or a change of a job cannot be stored; other jobs may have changed.
   func apply(
     _ verb: JobVerb, matching selection: JobSelection, in scope: Scope
   ) async throws(Problem) -> VerbOutcome {
@@ -34,6 +35,7 @@ extension Scheduler {
       if verb == .retry { await openOrigins(of: ids, in: scope) }
       return outcome
     }
+    var failure: Problem?
     do {
       let group = try await store.apply(
         verb, toAll: selection, in: scope, at: Date(), reason: "\(verb.rawValue) by request")
@@ -44,6 +46,7 @@ extension Scheduler {
       func count(_ ids: [JobID], _ results: [JobID: Result<Bool, Problem>], _ unknown: Set<JobID> = []) {
         for id in ids {
           guard case .success(true)? = results[id] else {
+            if case .failure(let problem)? = results[id], problem.isOfStore { failure = problem }
             outcome.skipped += 1
             continue
           }
@@ -60,10 +63,11 @@ extension Scheduler {
       }
       // Running jobs last: each stopped job frees a slot, in which waiting jobs of later pages would start.
       count(busy, await applyToRunning(verb, busy, in: scope))
-      return outcome
     } catch {
       throw Problem(error)
     }
+    if let failure { throw failure }
+    return outcome
   }
 
   /// Uploads that the server may or may not have received. A retry sends them again, and the outcome reports their number.
@@ -273,6 +277,8 @@ extension Problem {
 
   fileprivate static let busy = Problem(.unavailable, "the job is running")
   fileprivate var isBusy: Bool { self == .busy }
+  /// Whether a change could not be stored, whatever the state of the job.
+  fileprivate var isOfStore: Bool { [.diskFull, .internal].contains(code) }
 }
 
 extension JobOptions {
