@@ -7,7 +7,8 @@ extension Store {
   /// - Parameters:
   ///   - limitRate: bytes per second; `.some(nil)` removes the limit.
   ///   - address: in every state but `running` and `completed`. Resume data is kept. Headers that look like secrets are dropped
-  ///     if the origin changes, because they were given for the old one. The event's reason names them.
+  ///     if the origin changes, because they were given for the old one; all of them if the protocol has none. The event's
+  ///     reason names them.
   /// - Returns: the job as it is now.
   /// - Throws: `notFound`, `urlChangeNotAllowed`.
   public func update(
@@ -30,7 +31,7 @@ extension Transaction {
     if let limitRate { spec.options.limitRate = limitRate }
     var reason: String?
     if let address {
-      if spec.origin != address.origin { reason = spec.dropSecrets() }
+      if spec.origin != address.origin { reason = spec.dropSecrets(for: address.url) }
       spec.url = address.url
       spec.origin = address.origin
       spec.credentials = address.credentials
@@ -92,9 +93,12 @@ extension JobSpec {
   /// Drops secrets that were given for the present server, because no other server may see them: headers that look like
   /// secrets or are looked up, the place where user name and password are looked up, the client certificate, and
   /// `insecure`. A netrc reference and cookies are kept, because they are searched by host.
+  /// - Parameter url: on the other server. If its protocol has no header fields, all of them are dropped.
   /// - Returns: what was dropped, for people; `nil`: nothing.
-  fileprivate mutating func dropSecrets() -> String? {
-    let names = options.headers.keys.filter(Secrets.isSecret(headerName:)) + options.secretHeaders.keys
+  fileprivate mutating func dropSecrets(for url: String) -> String? {
+    let hasFields = ["http://", "https://", "s3://"].contains { url.hasPrefix($0) }
+    let open = hasFields ? options.headers.keys.filter(Secrets.isSecret(headerName:)) : Array(options.headers.keys)
+    let names = open + options.secretHeaders.keys
     for name in names {
       options.headers[name] = nil
       options.secretHeaders[name] = nil

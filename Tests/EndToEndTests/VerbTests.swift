@@ -150,6 +150,10 @@ import Testing
     let patched = try await daemon.curl(
       "/v1/jobs/\(answer.json["id"] as? Int ?? 0)", "-X", "PATCH", "-d", #"{"url":"\#(new.url("/c"))"}"#)
     #expect(patched.json["droppedHeaders"] as? [String] == ["Cookie"] && patched.json["state"] as? String == "paused")
+    // Regression: the change was refused, because SFTP has no header fields.
+    let other = try await daemon.add(old.url("/d"), "-o", "d", "--paused", "--header", "X-Plain: 1")
+    let remote = try await daemon.ctl("set", other, "--url", "sftp://127.0.0.1:9/d")
+    #expect(remote.status == 0 && remote.stderr.contains("dropped the headers X-Plain"), "\(remote.stderr)")
   }
 
   @Test("import adds the unfinished jobs of an export, paused ones paused, without secrets")

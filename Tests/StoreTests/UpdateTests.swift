@@ -72,4 +72,17 @@ import TransferAPI
       #expect(reason == "dropped the headers Authorization, X-Api-Key, cookie, which were given for \(spec.origin)")
     }
   }
+
+  @Test("a URL of a protocol without header fields drops all of them")
+  func withoutFields() async throws {
+    let fixture = try Fixture()
+    var spec = Fixture.spec(1)
+    spec.paused = true
+    spec.options.headers = ["Authorization": "Bearer t", "X-Trace": "1"]
+    let id = try await fixture.add(spec)
+    let far = AddressChange(url: "sftp://other.org/1", origin: "sftp://other.org:22")
+    #expect(try await fixture.store.update(id, address: far, at: Fixture.at(1)).spec.options.headers.isEmpty)
+    #expect(
+      fixture.events.last?.reason == "dropped the headers Authorization, X-Trace, which were given for \(spec.origin)")
+  }
 }

@@ -53,8 +53,11 @@ extension JobIntake {
     }
     let options =
       record.spec.relay == nil ? record.spec.options : record.spec.options.ofRelaySource(url.scheme)
+    var checked = options
+    // The change drops them.
+    if !url.isHTTP, url.scheme != "s3" { (checked.headers, checked.secretHeaders) = ([:], [:]) }
     do {
-      try options.check(scheme: url.scheme)
+      try checked.check(scheme: url.scheme)
     } catch {
       throw Problem(.invalid, error.description)
     }
