@@ -134,7 +134,7 @@ import Testing
   /// Regression: only verbs on the job whose end was being stored were refused; those on others waited for the disk.
   @Test("a verb on a running job says that its end cannot be stored, also while the end of another job waits before it")
   func verb() async throws {
-    let payload = Payload(size: 1 << 20, seed: 6)
+    let payload = Payload(size: 2 << 20, seed: 6)
     let (first, second, proceed) = (Gate(), Gate(), Gate())
     let file = FileBehaviour.file(payload)
     let server = try LoopbackServer(files: [
@@ -156,7 +156,8 @@ import Testing
     let all = try await daemon.ctl("pause", "--all", timeout: .seconds(60))
     #expect(all.status != 0 && !all.stderr.contains("skipped"), "\(all.stderr)")
     try await trap.detach()
-    try await daemon.expectCompleted(ending, payload, as: "a")
+    #expect(try await daemon.finished(ending).state == "completed")
+    #expect(try sha256(ofFile: daemon.downloaded("a")) == payload.sha256)
     #expect(try await daemon.ctl("pause", running).status == 0)
     #expect(try await daemon.job(running).state == "paused")
   }
