@@ -136,8 +136,8 @@ struct TusSender: Sendable {
       request.headers.set("Upload-Checksum", "sha1 " + (try await sha1(of: bytes)))
     }
     let transfer = attempt.body(of: bytes)
-    let answer = try await attempt.wire.send(request, transfer.body)
-    let head = try answer.get()
+    let response = try await attempt.wire.send(request, transfer.body)
+    let head = try response.get()
     switch head.status {
     case 200..<300:
       guard let next = head.count("Upload-Offset") else {
@@ -149,8 +149,8 @@ struct TusSender: Sendable {
       }
       // A server cannot have bytes that were not sent before it responded.
       // checked: next lies within the range
-      guard next - range.lowerBound <= answer.sent else {
-        throw .upload(.answeredEarly(sent: answer.sent, total: answer.size))
+      guard next - range.lowerBound <= response.sent else {
+        throw .upload(.answeredEarly(sent: response.sent, total: response.size))
       }
       attempt.tracker.end(transfer.number, bytes: next - range.lowerBound)  // checked: next lies within the range
       return .moved(next)

@@ -27,7 +27,7 @@ struct OutputTemplate: Equatable, Sendable {
     let sample = template.filled { _ in "x" }
     try Syntax.check(outputName: sample)
     if !isConstant, sample.isAbsolutePath {
-      throw WireError("-o with placeholders is a path below -d, so it must not begin with /; use -d for the directory")
+      throw WireError("-o with fields is a path below -d, so it must not begin with /; use -d for the directory")
     }
   }
 
