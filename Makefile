@@ -7,9 +7,8 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 
 SWIFT_SOURCES := Package.swift Sources Tests bench
-# Without exported symbols the linker drops the parts of Swift's libraries that are not used.
-RELEASE := -c release --static-swift-stdlib -Xlinker --no-export-dynamic
 BIN := .build/release
+RELEASE := -c release --static-swift-stdlib
 
 .PHONY: help build release test demo bench tsan units fuzz fuzzservers docs fmt lint install clean
 
@@ -22,8 +21,8 @@ build: ## debug build
 
 release: ## transferd and transferctl in .build/release, the Swift runtime linked in
 	@scripts/install-dependencies.sh build
-	swift build $(RELEASE) --product transferd
-	swift build $(RELEASE) --product transferctl
+	swift build $(RELEASE) $$(scripts/link-options.sh $(BIN)) --product transferd
+	swift build $(RELEASE) $$(scripts/link-options.sh $(BIN)) --product transferctl
 	@scripts/check-release.sh $(BIN)
 
 test: ## every test

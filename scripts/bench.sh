@@ -92,7 +92,10 @@ room_mib() { df --output=avail -m "$1" | tail -1 | tr -d ' '; }
 say "building (release) …"
 {
   make --no-print-directory release
-  if wants engine || wants memory; then swift build -c release --static-swift-stdlib --product engine-bench; fi
+  if wants engine || wants memory; then
+    # The options of `make release`: others would compile everything again.
+    swift build -c release --static-swift-stdlib $(scripts/link-options.sh .build/release) --product engine-bench
+  fi
 } >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 export PATH=$repository/.build/release:$PATH:/usr/sbin
 cc -O2 -o "$work/bare" bench/bare.c
