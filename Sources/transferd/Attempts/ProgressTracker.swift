@@ -19,6 +19,31 @@ final class ProgressTracker: Sendable {
     var hasStarted = false
     /// Bytes of this attempt that `transferred` has.
     var counted: Int64 = 0
+
+    /// - Returns: the bytes since the last measurement.
+    mutating func sample(now: ContinuousClock.Instant) -> Int64 {
+      let progress = request.progress
+      let seconds = lastTime.duration(to: now).seconds
+      guard seconds > 0.05 else { return 0 }
+      let gained = (CheckedNumber(progress.completed) - lastBytes).nonNegative ?? 0
+      lastBytes = progress.completed
+      lastTime = now
+      guard hasStarted else {
+        // Bytes from earlier attempts do not count towards this attempt's rate.
+        hasStarted = progress != TransferProgress()
+        return hasStarted ? count(gained) : 0
+      }
+      let current = Double(gained) / seconds  // checked: Doubles do not trap
+      // Exponential smoothing, weighted by time so that it does not depend on the sampling interval.
+      let weight = 1 - exp(-seconds / ProgressTracker.smoothing)  // checked: Doubles do not trap
+      rate = rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
+      return count(gained)
+    }
+
+    private mutating func count(_ gained: Int64) -> Int64 {
+      counted = counted.saturatingSum(gained)
+      return gained
+    }
   }
 
   /// Time constant in seconds for smoothing the rates.
@@ -45,35 +70,11 @@ final class ProgressTracker: Sendable {
 
   /// Measures every running job once.
   func sample(now: ContinuousClock.Instant = .now) {
-    entries.withLock { entries in
-      for (id, var entry) in entries {
-        let bytes = entry.request.progress.completed
-        let seconds = entry.lastTime.duration(to: now).seconds
-        guard seconds > 0.05 else { continue }
-        if !entry.hasStarted {
-          // Bytes from earlier attempts do not count towards this attempt's rate.
-          entry.hasStarted = entry.request.progress != TransferProgress()
-          if entry.hasStarted { count((CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0, &entry) }
-          entry.lastBytes = bytes
-          entry.lastTime = now
-          entries[id] = entry
-          continue
-        }
-        let gained = (CheckedNumber(bytes) - entry.lastBytes).nonNegative ?? 0
-        count(gained, &entry)
-        let current = Double(gained) / seconds  // checked: Doubles do not trap
-        // Exponential smoothing, weighted by time so that it does not depend on the sampling interval.
-        let weight = 1 - exp(-seconds / Self.smoothing)  // checked: Doubles do not trap
-        entry.rate = entry.rate.map { $0 + (current - $0) * weight } ?? (current > 0 ? current : nil)
-        entry.lastBytes = bytes
-        entry.lastTime = now
-        entries[id] = entry
-      }
+    let gained = entries.withLock { entries in
+      var gained: Int64 = 0
+      for index in entries.values.indices { gained = gained.saturatingSum(entries.values[index].sample(now: now)) }
+      return gained
     }
-  }
-
-  private func count(_ gained: Int64, _ entry: inout Entry) {
-    entry.counted = entry.counted.saturatingSum(gained)
     sum.withLock { $0 = $0.saturatingSum(gained) }
   }
 

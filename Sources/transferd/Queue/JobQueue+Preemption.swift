@@ -20,6 +20,10 @@ extension JobQueue {
   mutating func takeSlots(
     _ capacity: (String) -> Int, now: Date, _ actions: inout [JobQueueAction]
   ) -> [JobID] {
+    // The candidates are in the order of their priorities.
+    guard let best = window.candidates.first?.priority, attempts.values.contains(where: { $0.priority < best }) else {
+      return []
+    }
     let resumable = attempts.filter { isStoppable($0.value) }
     let allowed = resumable.filter { preemption.allows($0.key, now: now) }
     let stopped = stops(allowed, capacity)
