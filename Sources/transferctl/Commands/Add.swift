@@ -14,7 +14,12 @@ struct Add: AsyncParsableCommand {
       """)
 
   @OptionGroup var daemon: ConnectionOptions
-  @OptionGroup var options: AddOptions
+  @OptionGroup var download: DownloadArguments
+  @OptionGroup var relay: RelayArguments
+  @OptionGroup var listing: ListingArguments
+  @OptionGroup var s3: S3Arguments
+  @OptionGroup var job: JobArguments
+  @OptionGroup var network: NetworkArguments
 
   @Argument(help: ArgumentHelp("The URLs to download.", valueName: "url"))
   var urls: [String] = []
@@ -26,37 +31,43 @@ struct Add: AsyncParsableCommand {
   var input: String?
 
   @OptionGroup var inputs: InputArguments
+  @OptionGroup var dryRun: DryRunOptions
   @OptionGroup var waiting: WaitOptions
 
+  var options: AddOptions {
+    AddOptions(download: download, relay: relay, listing: listing, s3: s3, job: job, network: network)
+  }
+
   func validate() throws {
+    try options.check()
+    if dryRun.dryRun { try inputs.checkDryRun() }
     guard !urls.isEmpty || input != nil || inputs.metalink != nil else {
       throw ValidationError("Name a URL, or a file with -i.")
     }
     try validateMetalink()
     if inputs.inputFormat != .auto, input == nil { throw ValidationError("--input-format needs -i.") }
-    let readers = [input == "-", inputs.checksums == "-", inputs.metalink == "-", options.job.readsStandardInput].count
-    { $0 }
+    let readers = [input == "-", inputs.checksums == "-", inputs.metalink == "-", job.readsStandardInput].count { $0 }
     if readers > 1 { throw ValidationError("Standard input cannot be a list, checksums and headers at once.") }
-    if inputs.checksums != nil, options.checksum != nil {
+    if inputs.checksums != nil, download.checksum != nil {
       throw ValidationError("--checksum and --checksums exclude each other.")
     }
-    if options.listing.recursive { try validateListing() }
+    if listing.recursive { try validateListing() }
     guard urls.count > 1 || input != nil else { return }
-    if let output = options.output, try validated({ try OutputTemplate(parsing: output).isConstant }) {
+    if let output = download.output, try validated({ try OutputTemplate(parsing: output).isConstant }) {
       throw ValidationError(DownloadInput.oneName)
     }
-    if options.key != nil { throw ValidationError(DownloadInput.oneKey) }
-    if !options.mirrors.isEmpty {
+    if download.key != nil { throw ValidationError(DownloadInput.oneKey) }
+    if !download.mirrors.isEmpty {
       throw ValidationError(DownloadInput.oneFile)
     }
   }
 
   private func validateListing() throws {
-    if inputs.dryRun.dryRun {
+    if dryRun.dryRun {
       throw ValidationError("--dry-run cannot list a server's directories; leave out --recursive.")
     }
     if inputs.checksums != nil { throw ValidationError("--checksums is for files; --recursive takes directories.") }
-    if waiting.wait, urls.count > 1 || input != nil, options.job.batch == nil {
+    if waiting.wait, urls.count > 1 || input != nil, job.batch == nil {
       throw ValidationError("--wait for several directories needs --batch, which is then waited for.")
     }
   }
@@ -77,10 +88,10 @@ struct Add: AsyncParsableCommand {
       metalink = try Self.metalink(content, from: name)
     }
     let list = try DownloadInput(urls, input, format: inputs.inputFormat, defaults)
-    if inputs.dryRun.dryRun {
-      var lines = inputs.dryRun.lines()
+    if dryRun.dryRun {
+      var lines = dryRun.lines()
       if let metalink { try lines.add(metalink, defaults) } else { try list.add(to: &lines) }
-      return try inputs.dryRun.print(lines)
+      return try dryRun.print(lines)
     }
     let (body, failure) = try metalink.map { try Self.body(of: $0, defaults) } ?? list.body()
     guard body.count > 0 else {
@@ -94,7 +105,7 @@ struct Add: AsyncParsableCommand {
     let beginning = sums ? try await client.stats().lastEvent : nil
     let outcome = try await Submission.send(body, keepsIDs: waiting.wait, from: client, over: connection)
     var target: WaitTarget?
-    if waiting.wait, options.listing.recursive, let id = outcome.ids.first {
+    if waiting.wait, listing.recursive, let id = outcome.ids.first {
       // The files that a listing finds join its batch.
       target = try await outcome.client.job(id).job.batch.map { .batch($0) }
     }
@@ -113,16 +124,16 @@ struct Add: AsyncParsableCommand {
     guard urls.isEmpty, input == nil else {
       throw ValidationError("--metalink names its own URLs; leave out other URLs and -i.")
     }
-    guard options.relay.thenUpload == nil else {
+    guard relay.thenUpload == nil else {
       throw ValidationError("--metalink is for files on this machine; --then-upload leaves none.")
     }
-    guard options.checksum == nil else {
+    guard download.checksum == nil else {
       throw ValidationError("--metalink has the digests of its files; leave out --checksum.")
     }
-    guard options.mirrors.isEmpty else {
+    guard download.mirrors.isEmpty else {
       throw ValidationError("--metalink names the mirrors of its files; leave out --mirror.")
     }
-    guard !options.nameFromResponse else {
+    guard !download.nameFromResponse else {
       throw ValidationError("--metalink names its files; leave out -J.")
     }
   }

@@ -11,7 +11,10 @@ struct AddFolder: AsyncParsableCommand {
       """)
 
   @OptionGroup var daemon: ConnectionOptions
-  @OptionGroup var options: UploadArguments
+  @OptionGroup var upload: UploadArguments
+  @OptionGroup var s3: S3Arguments
+  @OptionGroup var job: JobArguments
+  @OptionGroup var network: NetworkArguments
 
   @Argument(help: ArgumentHelp("The directory.", valueName: "dir"), completion: .directory)
   var directory: String
@@ -23,20 +26,23 @@ struct AddFolder: AsyncParsableCommand {
   @Flag(help: "Pass over the files that are there now.")
   var newOnly = false
 
+  var options: UploadOptions { UploadOptions(upload: upload, s3: s3, job: job, network: network) }
+
   func validate() throws {
-    guard options.to != nil else { throw ValidationError("Name the target with --to.") }
+    try options.check()
+    guard upload.to != nil else { throw ValidationError("Name the target with --to.") }
     if directory.isEmpty { throw ValidationError("The directory's name is empty.") }
-    if options.key != nil { throw ValidationError("--key is not for folders: each version of a file has its own.") }
-    if options.root != nil { throw ValidationError("--root is not for folders: paths are kept below the directory.") }
-    if options.job.paused { throw ValidationError("--paused is not for folders.") }
-    if options.job.readsStandardInput { throw ValidationError("Headers of a folder cannot come from standard input.") }
-    if options.job.notBefore != nil || options.job.deadline != nil {
+    if upload.key != nil { throw ValidationError("--key is not for folders: each version of a file has its own.") }
+    if upload.root != nil { throw ValidationError("--root is not for folders: paths are kept below the directory.") }
+    if job.paused { throw ValidationError("--paused is not for folders.") }
+    if job.readsStandardInput { throw ValidationError("Headers of a folder cannot come from standard input.") }
+    if job.notBefore != nil || job.deadline != nil {
       throw ValidationError("--not-before and --deadline are for single jobs, not for a folder.")
     }
-    if settle == nil, try validated({ try SuccessAction(parsing: options.onSuccess) }) != .keep {
-      throw ValidationError("--on-success \(options.onSuccess) needs --settle: say how long a file must not change.")
+    if settle == nil, try validated({ try SuccessAction(parsing: upload.onSuccess) }) != .keep {
+      throw ValidationError("--on-success \(upload.onSuccess) needs --settle: say how long a file must not change.")
     }
-    if let to = options.to, try validated({ try UploadTemplate(parsing: to) }).uses(.sha256) {
+    if let to = upload.to, try validated({ try UploadTemplate(parsing: to) }).uses(.sha256) {
       throw ValidationError("{sha256} cannot be used for a folder.")
     }
   }
@@ -44,8 +50,8 @@ struct AddFolder: AsyncParsableCommand {
   func run() async throws {
     let paths = PathResolver()
     let plan = try options.plan(paths)
-    var folder = NewFolder(directory: try paths.absolute(directory), to: options.to ?? "")
-    (folder.settle, folder.recursive, folder.newOnly) = (settle?.seconds, options.recursive, newOnly)
+    var folder = NewFolder(directory: try paths.absolute(directory), to: upload.to ?? "")
+    (folder.settle, folder.recursive, folder.newOnly) = (settle?.seconds, upload.recursive, newOnly)
     (folder.batch, folder.priority, folder.options) = (plan.job.batch, plan.job.priority, plan.job.options)
     guard !folder.hasSecrets else {
       throw CommandFailure(

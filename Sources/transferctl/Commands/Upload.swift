@@ -13,7 +13,10 @@ struct Upload: AsyncParsableCommand {
       """)
 
   @OptionGroup var daemon: ConnectionOptions
-  @OptionGroup var options: UploadArguments
+  @OptionGroup var upload: UploadArguments
+  @OptionGroup var s3: S3Arguments
+  @OptionGroup var job: JobArguments
+  @OptionGroup var network: NetworkArguments
 
   @Argument(help: ArgumentHelp("The files to upload; - is standard input.", valueName: "path"))
   var paths: [String] = []
@@ -46,19 +49,21 @@ struct Upload: AsyncParsableCommand {
   @OptionGroup var dryRun: DryRunOptions
   @OptionGroup var waiting: WaitOptions
 
+  var options: UploadOptions { UploadOptions(upload: upload, s3: s3, job: job, network: network) }
   private var isStandardInput: Bool { paths == ["-"] }
 
   func validate() throws {
+    try options.check()
     guard !paths.isEmpty || input != nil || manifest != nil else {
       throw ValidationError("Name a file, a list with -i, or a manifest.")
     }
-    if options.to == nil, manifest == nil { throw ValidationError("Name the target with --to.") }
+    if upload.to == nil, manifest == nil { throw ValidationError("Name the target with --to.") }
     if isNullSeparated || ignoreMissing, input == nil { throw ValidationError("-0 and --ignore-missing need -i.") }
     if input == "-", manifest == "-" { throw ValidationError("Standard input cannot be both a list and a manifest.") }
-    if options.job.readsStandardInput, isStandardInput || input == "-" || manifest == "-" {
+    if job.readsStandardInput, isStandardInput || input == "-" || manifest == "-" {
       throw ValidationError("Standard input cannot hold headers and also be the file, the list or the manifest.")
     }
-    if retryFailed, options.key == nil, manifest == nil { throw ValidationError("--retry-failed needs --key.") }
+    if retryFailed, upload.key == nil, manifest == nil { throw ValidationError("--retry-failed needs --key.") }
     if paths.contains("-") {
       guard isStandardInput, input == nil, manifest == nil else {
         throw ValidationError("- is standard input and must be the only source; for a file named - write ./-.")
@@ -97,13 +102,13 @@ struct Upload: AsyncParsableCommand {
 
   private func lines(_ plan: UploadPlan, _ resolver: PathResolver) throws -> JobLines {
     let files = SourceFiles(
-      paths: resolver, root: try options.root.map { try resolver.absolute($0) },
+      paths: resolver, root: try upload.root.map { try resolver.absolute($0) },
       here: try resolver.absolute(resolver.currentDirectory()), needsDigest: plan.needsDigest)
-    let isMany = paths.count > 1 || input != nil || manifest != nil || options.recursive
+    let isMany = paths.count > 1 || input != nil || manifest != nil || upload.recursive
     if isMany { try plan.requireManyAllowed() }
     let form = isMany && manifest == nil && plan.listOptions != nil ? JobLines.Form.paths : .json
     var lines = dryRun.dryRun ? dryRun.lines() : JobLines(form)
-    for path in paths { lines.add(path: path, plan, files, recursive: options.recursive) }
+    for path in paths { lines.add(path: path, plan, files, recursive: upload.recursive) }
     if let input {
       try lines.add(list: try ListFile(input), nul: isNullSeparated, plan, files, ignoringMissing: ignoreMissing)
     }

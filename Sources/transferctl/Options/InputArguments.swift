@@ -26,25 +26,22 @@ struct InputArguments: ParsableArguments {
     completion: .file())
   var metalink: String?
 
-  @OptionGroup var dryRun: DryRunOptions
-
   func validate() throws {
     if let base { try validated { try Syntax.check(url: base) } }
     if let metalink {
       if metalink.isEmpty { throw ValidationError("--metalink is empty.") }
       if checksums != nil { throw ValidationError("--metalink has the digests of its files; leave out --checksums.") }
       if glob || base != nil { throw ValidationError("--metalink names whole URLs; leave out --glob and --base.") }
-      if dryRun.dryRun, FetchedFile.isURL(metalink) {
-        throw ValidationError(
-          "--dry-run downloads nothing, so --metalink cannot be a URL: download the file and name it.")
-      }
     }
-    if let checksums {
-      if checksums.isEmpty { throw ValidationError("--checksums is empty.") }
-      if dryRun.dryRun, FetchedFile.isURL(checksums) {
-        throw ValidationError(
-          "--dry-run downloads nothing, so --checksums cannot be a URL: download the file and name it.")
-      }
+    if let checksums, checksums.isEmpty { throw ValidationError("--checksums is empty.") }
+  }
+
+  /// Refuses what would have to be downloaded.
+  func checkDryRun() throws {
+    for (option, file) in [("--metalink", metalink), ("--checksums", checksums)] {
+      guard let file, FetchedFile.isURL(file) else { continue }
+      throw ValidationError(
+        "--dry-run downloads nothing, so \(option) cannot be a URL: download the file and name it.")
     }
   }
 }

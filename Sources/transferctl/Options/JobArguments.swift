@@ -56,8 +56,6 @@ struct JobArguments: ParsableArguments {
   @Option(help: ArgumentHelp("The Referer to send.", valueName: "url"))
   var referer: String?
 
-  @OptionGroup var network: NetworkArguments
-
   @Option(help: ArgumentHelp("Do not begin before this time: RFC 3339, 22:00 or +2h.", valueName: "time"))
   var notBefore: String?
 
@@ -89,8 +87,6 @@ struct JobArguments: ParsableArguments {
     guard Set(headerSources).count == headerSources.count, headerSources.count(where: \.isStandardInput) <= 1 else {
       throw ValidationError("The same file or descriptor of headers is given twice.")
     }
-    // Files and descriptors are read when the command runs: reading a pipe may block.
-    _ = try validated { try template(PathResolver(), readingSources: false) }
   }
 
   private var headerSources: [HeaderSource] {
@@ -100,19 +96,21 @@ struct JobArguments: ParsableArguments {
   /// Whether standard input holds headers, and so cannot be used for anything else.
   var readsStandardInput: Bool { headerSources.contains(where: \.isStandardInput) }
 
-  /// A job that has only these options set.
+  /// A job that has only these options and those of the network set.
   /// - Parameter readingSources: whether headers are read from files and descriptors.
-  func template(_ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
+  func template(_ network: NetworkArguments, _ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
     var job = NewJob(source: "")
     job.batch = batch
     job.priority = priority
     job.paused = paused
-    job.options = try options(paths, readingSources: readingSources)
+    job.options = try options(readingSources: readingSources)
+    job.options.network = try network.options(paths)
+    try validated { try job.options.check() }
     try validated { try job.checkDependencies() }
     return job
   }
 
-  private func options(_ paths: PathResolver, readingSources: Bool) throws -> JobOptions {
+  private func options(readingSources: Bool) throws -> JobOptions {
     var options = JobOptions()
     options.limitRate = limitRate?.bytesPerSecond
     options.maxAttempts = retries.map { $0 + 1 }
@@ -120,7 +118,6 @@ struct JobArguments: ParsableArguments {
     options.stallTimeout = stallTimeout?.seconds
     options.userAgent = userAgent
     options.referer = referer
-    options.network = try network.options(paths)
     options.schedule.notBefore = try notBefore.map { text in try validated { try StartTime.date(text) } }
     options.schedule.deadline = try deadline.map { text in try validated { try StartTime.date(text) } }
     options.schedule.retryFor = retryFor?.seconds
@@ -128,7 +125,6 @@ struct JobArguments: ParsableArguments {
     options.schedule.after = try after.map { text in try validated { try JobDependency(parsing: text) } }
     options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
     try addHeaders(to: &options, readingSources: readingSources)
-    try validated { try options.check() }
     return options
   }
 

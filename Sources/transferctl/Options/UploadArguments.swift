@@ -45,8 +45,6 @@ struct UploadArguments: ParsableArguments {
   @Flag(help: "Compare the file's length on the server after a PUT, and fail if it differs.")
   var verify = false
 
-  @OptionGroup var s3: S3Arguments
-
   @Option(
     help: ArgumentHelp("Keep the paths below this directory in the target.", valueName: "dir"), completion: .directory)
   var root: String?
@@ -54,37 +52,22 @@ struct UploadArguments: ParsableArguments {
   @Flag(help: "Upload all files in directories, and keep their paths.")
   var recursive = false
 
-  @OptionGroup var job: JobArguments
-
   func validate() throws {
     try validated {
       _ = try options()
       _ = try SuccessAction(parsing: onSuccess)
     }
     if let to { _ = try validated { try UploadTemplate(parsing: to) } }
-    try job.network.check(key: key)
     if let key { _ = try validated { try UploadTemplate(parsing: key) } }
     if root?.isEmpty == true { throw ValidationError("--root is empty.") }
   }
 
-  private func options() throws -> JobOptions.Upload {
+  func options() throws -> JobOptions.Upload {
     var options = try JobOptions.Upload(method: method, uploadProtocol: uploadProtocol, form: form)
     options.onChange = onChange
     options.ifAbsent = ifAbsent
     options.verify = verify
     return options
-  }
-
-  /// - Throws: `CommandFailure` if the directory of `move=` does not exist.
-  func plan(_ paths: PathResolver = PathResolver()) throws -> UploadPlan {
-    var job = try job.template(paths)
-    job.options.upload = try options()
-    job.options.s3 = s3.options
-    job.options.onSuccess = try SuccessAction(parsing: onSuccess).resolved(paths)
-    return UploadPlan(
-      target: try to.map { text throws(WireError) in try UploadTemplate(parsing: text) },
-      key: try key.map { text throws(WireError) in try UploadTemplate(parsing: text) },
-      keepsPaths: recursive || root != nil, job: job)
   }
 }
 
@@ -98,19 +81,5 @@ extension JobOptions.Upload {
     guard form.isEmpty || uploadProtocol == .form || uploadProtocol == .auto else {
       throw ValidationError("--form needs --protocol form.")
     }
-  }
-}
-
-extension SuccessAction {
-  /// The action with an absolute path.
-  /// - Throws: `CommandFailure` if the directory of `move=` does not exist.
-  func resolved(_ paths: PathResolver) throws -> SuccessAction {
-    guard case .move(let directory) = self else { return self }
-    let path = try paths.absolute(directory)
-    guard PathResolver.isDirectory(path) else {
-      throw CommandFailure(
-        .cannotCreate, "the directory \(path) does not exist; make it before files are moved there")
-    }
-    return .move(to: path)
   }
 }
