@@ -124,11 +124,11 @@ struct Insertion {
       if spec.priority == 0, let priority = batches[batch] ?? nil { row.priority = priority }
     }
     let state: JobState = spec.paused ? .paused : .queued
-    let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination) : nil
+    let blocker = spec.replacesTarget ? try transaction.endOfLine(to: row.destination, of: spec.owner) : nil
     let place = try row.secrets.map { try secrets.place(for: $0, transaction) }
     do {
       try insertRow(
-        row, state: state, origin: origin, otherOrigin, blockedBy: blocker?.id, place, dependencies, transaction)
+        row, state: state, origin: origin, otherOrigin, blockedBy: blocker, place, dependencies, transaction)
     } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
       // The index has refused the row: find out which job holds the destination.
       try checkDestination(of: spec, transaction)
@@ -140,7 +140,7 @@ struct Insertion {
     transaction.sums.replace(nil, by: .init(state: state), owner: spec.owner, batch: spec.batch)
     let reason = spec.options.network.insecure ? "insecure: the server's certificate is not checked" : nil
     try transaction.note(.added, job: id, of: spec.owner, at: now, to: state, reason: reason)
-    return Submission(id: id, existing: false, state: state, blockedBy: blocker?.id, blockerOwner: blocker?.owner)
+    return Submission(id: id, existing: false, state: state, blockedBy: blocker)
   }
 
   private func checkDestination(of spec: JobSpec, _ transaction: Transaction) throws {

@@ -1,31 +1,36 @@
 import GRDB
 import TransferAPI
 
-/// Unfinished uploads to the same URL form a line, in the order in which they joined it: two at once would leave it to chance
-/// which file the server keeps. A job leaves its line when it ends, is removed or gets another URL. A relay joins it when its
-/// upload begins, so no job of a line still waits for space in the spool.
+/// Unfinished uploads of one user to the same URL form a line, in the order in which they joined it: two at once would leave it
+/// to chance which file the server keeps. A job leaves its line when it ends, is removed or gets another URL. A relay joins it
+/// when its upload begins, so no job of a line still waits for space in the spool. Each user has a line of their own, because a
+/// job that is paused, or whose start time is far away, keeps its place: it must not hold up those of others.
 extension Transaction {
-  /// The last job of the line; `nil`: the line is empty.
+  /// The last job of the owner's line; `nil`: the line is empty.
   /// - Parameter destination: `JobSpec.storedDestination`.
-  func endOfLine(to destination: String, except job: JobID? = nil) throws -> (id: JobID, owner: UInt32)? {
+  func endOfLine(to destination: String, of owner: UInt32, except job: JobID? = nil) throws -> JobID? {
+    // Backwards, because the last one of a long line is nearly always the newest.
     try row(
       """
-      SELECT id, owner FROM job INDEXED BY job_upload_destination
+      SELECT id FROM job INDEXED BY job_upload_destination
       WHERE destination = :destination AND (kind = 'upload' OR phase = 'upload') AND finished_at IS NULL
-        AND id <> :except AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.blocked_by = job.id)
+        AND owner = :owner AND id <> :except
+        AND NOT EXISTS (SELECT 1 FROM job AS next WHERE next.blocked_by = job.id)
+      ORDER BY id DESC LIMIT 1
       """
     ) { bind in
       bind("destination", destination)
+      bind("owner", owner)
       bind("except", job?.rawValue ?? 0)
     } read: { row in
-      (try row.jobID("id"), try row.uid("owner"))
+      try row.jobID("id")
     }
   }
 
   /// Puts an upload that is in no line, and is unfinished or about to be, at the end of its line.
   func joinLine(_ id: JobID) throws {
     guard let spec = try JobRecord.fetch(db, id: id, in: .everything)?.spec, spec.replacesTarget,
-      let last = try endOfLine(to: spec.storedDestination, except: id)?.id
+      let last = try endOfLine(to: spec.storedDestination, of: spec.owner, except: id)
     else { return }
     try setBlocker(of: id, last)
   }

@@ -196,7 +196,7 @@ import TransferAPI
     }
   }
 
-  @Test("an upload waits for another user's upload to the same URL without learning its id")
+  @Test("a user's upload waits for the user's own uploads to the same URL, not for those of others")
   func line() async throws {
     let fixture = try Fixture()
     let store = fixture.store
@@ -204,12 +204,19 @@ import TransferAPI
       JobSpec(owner: owner, uploading: "/a", to: "https://h/a", origin: "https://h:443")
     }
     try await fixture.add(upload(Self.alice))
+    // A paused job keeps its place, perhaps for ever.
+    _ = await store.transition([1], .pause, in: Self.alices, at: Fixture.at(1))
     let second = try await store.submit([upload(Self.bob)], in: Self.bobs, at: Fixture.epoch)[0].get()
-    #expect(second.blockedBy == 1 && second.blockerOwner == Self.alice)
-    #expect(try await store.detail(second.id, in: Self.bobs)?.record.blockedBy == nil)
-    #expect(try await store.detail(second.id, in: .everything)?.record.blockedBy == 1)
-    // It is not claimed all the same.
-    #expect(try await store.claim([second.id], at: Fixture.at(1)).isEmpty)
+    #expect(second.blockedBy == nil)
+    let third = try await store.submit([upload(Self.alice)], in: Self.alices, at: Fixture.epoch)[0].get()
+    #expect(third.blockedBy == 1)
+    let fourth = try await store.submit([upload(Self.bob)], in: Self.bobs, at: Fixture.epoch)[0].get()
+    #expect(fourth.blockedBy == second.id)
+    #expect(try await store.claim([2, 3, 4], at: Fixture.at(2)).map(\.job.id) == [second.id])
+    // Tried again, a job goes to the end of its owner's line.
+    _ = await store.transition([1], .cancel, at: Fixture.at(3))
+    #expect(await store.transition([1], .retry, in: Self.alices, at: Fixture.at(4)).count == 1)
+    #expect(try await fixture.record(1).blockedBy == third.id)
   }
 
   @Test("the history of a removed job belongs to its owner, including later events")

@@ -84,7 +84,7 @@ import TransferAPI
 
   @Test("consecutive lines with consecutive ids form a run; everything else has a line of its own")
   func answers() throws {
-    var added = AddedLines(in: .everything)
+    var added = AddedLines()
     func submission(_ id: Int64) -> Result<Submission, Problem> {
       .success(Submission(id: JobID(id), existing: false, state: .queued))
     }

@@ -7,18 +7,13 @@ import TransferAPI
 struct AddedLines {
   private(set) var bytes = ByteBuffer()
   private var run: AddedRun?
-  /// The jobs that the caller may see. If an added job waits for another one, the response names that job only if it is
-  /// in scope.
-  let scope: Scope
-
-  init(in scope: Scope) { self.scope = scope }
 
   /// Appends the result of a line. Lines come in their order.
   mutating func append(_ result: Result<Submission, Problem>, line: Int) throws {
     switch result {
     case .failure(let problem): try write(AddResult(line: line, error: problem))
     case .success(let submission):
-      let reply = AddResult(line: line, submission, in: scope)
+      let reply = AddResult(line: line, submission)
       guard reply.existing == nil, reply.warning == nil else { return try write(reply) }
       if run?.extend(line: line, id: submission.id) ?? false { return }
       endRun()

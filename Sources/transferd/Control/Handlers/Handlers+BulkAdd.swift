@@ -84,7 +84,7 @@ extension Handlers {
     for (line, result) in zip(group, results) {
       let reply: AddResult =
         switch result {
-        case .success(let submission): AddResult(line: line.number, submission, in: caller.scope)
+        case .success(let submission): AddResult(line: line.number, submission)
         case .failure(let problem): AddResult(line: line.number, error: problem)
         }
       lines.writeBytes(try Reply.line(reply))

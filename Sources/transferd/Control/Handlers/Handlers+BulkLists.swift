@@ -42,7 +42,7 @@ extension Handlers {
           defer { responses.finish() }
           while let lines = await groups.next(upTo: 1).first {
             let results = await daemon.intake.add(lines.jobs, from: caller)
-            var added = AddedLines(in: caller.scope)
+            var added = AddedLines()
             for (number, result) in zip(lines.numbers, results) { try added.append(result, line: number) }
             added.finish()
             try await responses.append(CollectionOfOne(added.bytes))

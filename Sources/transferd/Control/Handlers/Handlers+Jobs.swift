@@ -9,7 +9,7 @@ extension Handlers {
     var job = try await request.body(NewJob.self)
     if job.key == nil { job.key = request.header("Idempotency-Key") }
     let submission = try await daemon.intake.submit([.success(job)], from: request.caller)[0].get()
-    let result = AddResult(submission, in: request.caller.scope)
+    let result = AddResult(submission)
     return try Reply.json(
       result, status: submission.existing ? .ok : .created, headers: ["Location": "/v1/jobs/\(submission.id)"])
   }
@@ -86,17 +86,14 @@ extension Handlers {
 }
 
 extension AddResult {
-  /// - Parameter scope: the job that this one waits for is named only if the caller may see it.
-  init(line: Int? = nil, _ submission: Submission, in scope: Scope) {
+  init(line: Int? = nil, _ submission: Submission) {
     self.init(line: line, id: submission.id)
     if submission.existing {
       existing = true
       state = submission.state
     }
     guard let first = submission.blockedBy else { return }
-    let isVisible = submission.blockerOwner.map(scope.includes) ?? false
-    let other = isVisible ? "job \(first), which uploads" : "another upload"
-    warning = "job \(submission.id) waits for \(other) to the same URL"
+    warning = "job \(submission.id) waits for job \(first), which uploads to the same URL"
   }
 }
 
