@@ -44,6 +44,8 @@ public struct JobRecord: Equatable, Sendable {
   public var finishingRecord: Data?
   /// What is known of the file at the destination, or may be: for a claimed job with `ifChanged`. Opaque to the store.
   public var fileRecords: [Data] = []
+  /// What earlier attempts have received: for a claimed job whose count of attempts is not the number of all of them.
+  public var receivedBefore = ReceivedBefore()
 }
 
 extension JobRecord {

@@ -108,6 +108,7 @@ extension Transaction {
     record.fence = fence
     record.job.retryAt = nil
     record.job.startedAt = record.job.startedAt ?? now
+    if attempt != number { record.receivedBefore = try receivedBefore(by: id) }
     if record.spec.options.download.ifChanged {
       record.fileRecords = [record.finishingRecord, try fileRecord(of: record)].compactMap { $0 }
     }

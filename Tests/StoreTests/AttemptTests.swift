@@ -27,6 +27,22 @@ import WireValues
     #expect(attempts.map(\.endedAt) == [Fixture.at(2), nil])
   }
 
+  @Test("a claimed job whose count of attempts began anew knows what earlier attempts received")
+  func receivedBefore() async throws {
+    let fixture = try Fixture()
+    let id = try await fixture.add(Fixture.spec(1))
+    let received: [(from: Int64, bytes: Int64)] = [(0, 10), (10, 5), (0, 7), (0, 0)]
+    for (index, attempt) in received.enumerated() {
+      let record = try await fixture.claim(id)
+      if index == 0 { #expect(record.receivedBefore == ReceivedBefore()) }
+      try await fixture.settle(record, .postpone) {
+        ($0.attempt.resumedFrom, $0.attempt.bytesReceived) = attempt
+        $0.resetAttempts = index == 1
+      }
+    }
+    #expect(try await fixture.claim(id).receivedBefore == ReceivedBefore(attempts: 3, beginnings: 2))
+  }
+
   @Test("jobs that cannot be claimed are left out", arguments: JobState.allCases)
   func claimable(state: JobState) async throws {
     let fixture = try Fixture()

@@ -20,9 +20,10 @@ import TransferAPI
 
   private func verdict(
     _ error: TransferError, _ stop: StopReason? = nil, attempt: Int = 1, number: Int? = nil, bytesBefore: Int64 = 0,
-    after: Int64 = 0, of change: (inout JobSpec) -> Void = { _ in }
+    after: Int64 = 0, received: ReceivedBefore = .init(), of change: (inout JobSpec) -> Void = { _ in }
   ) async throws -> AttemptVerdict {
     var (store, record, directory) = try await record(change)
+    record.receivedBefore = received
     (record.job.attempt, record.attemptNumber) = (attempt, number ?? attempt)
     record.job.bytesDone = bytesBefore
     var response = FileResponse(failing: error)
@@ -93,8 +94,32 @@ import TransferAPI
     let error = TransferError.connection(.stalled)
     let first = try await verdict(error, attempt: 3, after: 20)
     #expect(first.settlement.resetAttempts && first.settlement.event == .postpone)
-    let again = try await verdict(error, attempt: 3, number: 5, after: 20)
+    let again = try await verdict(error, attempt: 3, number: 5, after: 20, received: .init(attempts: 1, beginnings: 1))
     #expect(!again.settlement.resetAttempts && again.settlement.event == .fail)
+    // Attempts that were not counted, such as those of a full disk, have brought nothing.
+    let uncounted = try await verdict(error, attempt: 3, number: 5, after: 20)
+    #expect(uncounted.settlement.resetAttempts && uncounted.settlement.event == .postpone)
+  }
+
+  @Test("more bytes are no progress after many beginnings from byte 0, and the error says so")
+  func manyBeginnings() async throws {
+    let error = TransferError.response(.truncated(received: 20, expected: 100))
+    let limit = JobRecord.maximumBeginnings
+    func settlement(attempt: Int, beginnings: Int) async throws -> Settlement {
+      try await verdict(
+        error, attempt: attempt, number: 90, bytesBefore: 10, after: 20,
+        received: .init(attempts: 80, beginnings: beginnings)
+      ).settlement
+    }
+    // An unreliable connection to a file that does not change: it begins once.
+    let progress = try await settlement(attempt: 3, beginnings: limit - 1)
+    #expect(progress.resetAttempts && progress.event == .postpone)
+    let waits = try await settlement(attempt: 2, beginnings: limit)
+    #expect(!waits.resetAttempts && waits.event == .postpone && waits.failure?.message.contains("anew") == false)
+    let fails = try await settlement(attempt: 3, beginnings: limit)
+    #expect(fails.event == .fail && fails.failure?.code == .truncated)
+    #expect(fails.failure?.message.hasSuffix("begin anew, as if the file changed each time") == true)
+    #expect(fails.attempt.error == fails.failure && fails.reason == fails.failure?.message)
   }
 
   @Test(

@@ -37,8 +37,7 @@ extension AttemptVerdict {
       settlement.resumeData = .clear
       settlement.bytesDone = 0
     }
-    let isProgress =
-      settlement.bytesDone > record.job.bytesDone && (record.job.bytesDone > 0 || record.mayGainFirstBytes)
+    let isProgress = record.isProgress(to: settlement.bytesDone, isResumed: record.job.bytesDone > 0)
     settlement.resetAttempts = isProgress
     settleUnsuccessful(error, stop, record, isProgress: isProgress, now: now, using: &generator)
     if settlement.event == .cancel { settlement.followUp.leftovers = response.ledger?.encoded() }

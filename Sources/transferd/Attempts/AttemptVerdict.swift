@@ -36,8 +36,7 @@ struct AttemptVerdict {
       settlement.bytesDone = record.job.bytesDone
     }
     // Progress is a net gain of bytes that the next attempt can use. Fetching known bytes again from 0 is not progress.
-    let isProgress =
-      settlement.bytesDone > record.job.bytesDone && (response.resumedFrom > 0 || record.mayGainFirstBytes)
+    let isProgress = record.isProgress(to: settlement.bytesDone, isResumed: response.resumedFrom > 0)
     settlement.resetAttempts = isProgress
     guard let error = response.error else {
       settlement.bytesDone = response.bytesOnDisk
@@ -155,6 +154,7 @@ struct AttemptVerdict {
     let isUncounted = Self.uncounted.contains(failure.code)
     guard failure.transient, isUncounted || failedAttempts < record.job.maxAttempts else {
       settlement.event = .fail
+      if failure.transient, record.beginsTooOften { noteBeginnings(record) }
       removesPartFile = isPartFileUseless(after: error)
       return
     }
@@ -168,8 +168,17 @@ struct AttemptVerdict {
     let since = isProgress ? now : record.failingSince ?? now
     if now.addingTimeInterval(settlement.retryDelay.seconds) > since.addingTimeInterval(retryFor) {
       settlement.event = .fail
+      if record.beginsTooOften { noteBeginnings(record) }
       removesPartFile = isPartFileUseless(after: error)
     }
+  }
+
+  /// Says why attempts that received bytes did not count as progress.
+  private mutating func noteBeginnings(_ record: JobRecord) {
+    let count = record.receivedBefore.beginnings
+    settlement.failure?.message += "; \(count) of the last attempts had to begin anew, as if the file changed each time"
+    settlement.attempt.error = settlement.failure
+    settlement.reason = settlement.failure?.message
   }
 
   /// The delay before the next attempt while something of this machine is missing: about double the last one, with jitter, so that many jobs do not
@@ -193,9 +202,23 @@ struct AttemptVerdict {
 }
 
 extension JobRecord {
-  /// Whether bytes are progress for this job because it has had none. Not after its count of attempts began anew: a
-  /// server that takes bytes back and gives them again would be asked for ever.
-  var mayGainFirstBytes: Bool { job.bytesDone == 0 && job.attempt == attemptNumber }
+  /// After so many beginnings from byte 0, bytes are no progress: a server that alternates between versions of a file, and breaks
+  /// off each of them, would be asked for ever.
+  static let maximumBeginnings = 20
+
+  /// Whether an attempt that leaves this many bytes made progress.
+  /// - Parameter isResumed: it continued after bytes that were there.
+  func isProgress(to bytes: Int64, isResumed: Bool) -> Bool {
+    bytes > job.bytesDone && !beginsTooOften && (isResumed || mayGainFirstBytes)
+  }
+
+  var beginsTooOften: Bool { receivedBefore.beginnings >= Self.maximumBeginnings }
+
+  /// Whether bytes are progress for this job because it has had none. Not if its count of attempts began anew after some had
+  /// come: a server that takes bytes back and gives them again would be asked for ever.
+  private var mayGainFirstBytes: Bool {
+    job.bytesDone == 0 && (job.attempt == attemptNumber || receivedBefore.attempts == 0)
+  }
 }
 
 extension TransferError {
