@@ -232,6 +232,10 @@ import TransferEngine
       Issue.record("a full disk is not waited for")
       return
     }
+    guard case .retryLater = FileActionPerformer.step("x", .file(.io("x", errno: EROFS))) else {
+      Issue.record("a file system that has become read-only is not waited for")
+      return
+    }
   }
 
   @Test("the rules are checked on the open source and target directories", arguments: [false, true])

@@ -112,9 +112,10 @@ public enum TransferError: Error, Sendable {
     case invalidName(String, reason: String)
     /// No space or no quota is left (`ENOSPC`, `EDQUOT`).
     case diskFull(String)
-    /// Access is denied (`EACCES`, `EPERM`, `EROFS`).
+    /// Access is denied (`EACCES`, `EPERM`).
     case permission(String)
-    /// The failed operation and the system's error.
+    /// The failed operation and the system's error. Also `EROFS`: a file system becomes read-only when its disk fails, and
+    /// writable again when that is repaired.
     case io(String, errno: Int32)
 
     /// Maps an `errno` to the cases that callers distinguish.
@@ -122,7 +123,7 @@ public enum TransferError: Error, Sendable {
       let text = "\(what): \(String(cString: strerror(code)))"
       switch code {
       case ENOSPC, EDQUOT: return .diskFull(text)
-      case EACCES, EPERM, EROFS: return .permission(text)
+      case EACCES, EPERM: return .permission(text)
       default: return .io(text, errno: code)
       }
     }

@@ -241,7 +241,7 @@ struct FileActionPerformer {
   static func step(_ action: String, _ code: Int32) -> Step {
     let text = "\(action): \(String(cString: strerror(code)))"
     switch code {
-    case ENOSPC, EDQUOT, EIO, ESTALE, ENOMEM, EMFILE, ENFILE: return .retryLater(text)
+    case ENOSPC, EDQUOT, EROFS, EIO, ESTALE, ENOMEM, EMFILE, ENFILE: return .retryLater(text)
     default: return .failed(text)
     }
   }

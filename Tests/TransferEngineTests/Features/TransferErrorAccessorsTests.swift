@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import TransferEngine
@@ -59,5 +60,12 @@ import Testing
     #expect(error.asAFError?.isExplicitlyCancelledError == true)
     #expect(error.asTransferError?.code == .cancelled)
     #expect((Refusal() as any Error).asAFError == nil)
+  }
+
+  @Test(
+    "errors of a file system that may pass are tried again",
+    arguments: [(EIO, true), (ESTALE, true), (EROFS, true), (ENOSPC, true), (EACCES, false), (EPERM, false)])
+  func fileSystem(code: Int32, isTransient: Bool) {
+    #expect(TransferError.file(.system("cannot write", errno: code)).isTransient == isTransient)
   }
 }
