@@ -14,6 +14,8 @@ public struct PlannedJob: Equatable, Sendable {
   public var owner: UInt32
   public var facts: WaitFacts
   public var obstacles: [Obstacle] = []
+  /// The job's own limit, in bytes a second.
+  public var limitRate: Int64?
 }
 
 /// What a plan is made of.
@@ -51,6 +53,7 @@ extension Store {
           $0("id", id)
         } body: { row in
           job.owner = try row.uid("owner")
+          job.limitRate = try row.optionalInt64("limit_rate")
           if let first = try row.optionalJobID("blocked_by") { job.obstacles.append(.job(first)) }
           if let other = try row.optionalJobID("on_job") { job.obstacles.append(.job(other)) }
           if let name = try row.optionalText("on_batch") {
@@ -99,7 +102,7 @@ extension Store {
     """
 
   private static let obstacles = """
-    SELECT job.owner, job.blocked_by, on_job, on_batch, on_owner
+    SELECT job.owner, job.blocked_by, json_extract(job.options, '$.limitRate') AS limit_rate, on_job, on_batch, on_owner
     FROM job LEFT JOIN dependency ON dependency.job = job.id AND is_open = 1 WHERE job.id = :id
     """
 

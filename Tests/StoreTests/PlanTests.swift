@@ -15,11 +15,13 @@ import TransferAPI
     let ids = try await fixture.store.submit(specs, at: Fixture.epoch).map { try $0.get().id }
     var last = Fixture.spec(6)
     last.options.schedule.after = [.job(ids[0]), .batch("b")]
+    last.options.limitRate = 2048
     let waiting = try await fixture.add(last)
     // 100 bytes in 2 s.
     try await fixture.settle(fixture.claim(ids[4], at: 0), .complete, at: 2)
     let facts = try await fixture.store.planFacts(limit: 10)
     #expect(facts.jobs.map(\.job.id) == [ids[1], ids[0], ids[2], waiting])
+    #expect(facts.jobs.map(\.limitRate) == [nil, nil, nil, 2048])
     let batch = BatchID(owner: Fixture.owner, name: "b")
     #expect(Set(facts.jobs[3].obstacles) == [.job(ids[0]), .batch(batch)] && facts.jobs[0].obstacles.isEmpty)
     #expect(facts.unfinished == [batch: 1] && facts.jobs.allSatisfy { $0.owner == Fixture.owner })

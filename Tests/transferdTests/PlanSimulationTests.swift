@@ -56,6 +56,16 @@ import TransferAPI
     #expect(times == [3: [0, 2], 1: [2, 12], 2: [12, 17]])
   }
 
+  @Test("a job is not faster than its own limit, and what is behind it waits accordingly")
+  func ownLimit() {
+    var slow = job(1, 1000)
+    slow.limitRate = 50
+    #expect(times(queue(), [slow, job(2, 100)]) == [1: [0, 20], 2: [20, 21]])
+    #expect(times(queue(), [slow], rates: [:]) == [1: [0, 20]])
+    slow.limitRate = 1000
+    #expect(times(queue(), [slow]) == [1: [0, 10]])
+  }
+
   @Test("what runs already is awaited, and the limits of the daemon, of origins and of batches hold")
   func limits() {
     let running = queue(maxActive: 2, running: [90])

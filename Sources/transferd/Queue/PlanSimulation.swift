@@ -19,10 +19,11 @@ struct PlanSimulation {
     var rates: [String: Double] = [:]
     var typicalBytes: Double?
 
-    /// Of an origin; or else of all of them.
-    func rate(of origin: String) -> Double? {
+    /// Of an origin; or else of all of them. A job with a limit of its own is not faster than that.
+    func rate(of origin: String, limitedTo limit: Int64?) -> Double? {
       // checked: floating point does not trap
-      rates[origin] ?? (rates.isEmpty ? nil : rates.values.reduce(0, +) / Double(rates.count))
+      let rate = rates[origin] ?? (rates.isEmpty ? nil : rates.values.reduce(0, +) / Double(rates.count))
+      return [rate, limit.map { Double($0) }].compactMap { $0 }.min()
     }
   }
 
@@ -88,7 +89,7 @@ struct PlanSimulation {
       let bytes = job.bytesTotal.map { Double(max(0, $0)) - Double(max(0, job.bytesDone)) }  // checked: floating point
       let expected = bytes.map { max(0, $0) } ?? observations.typicalBytes
       var seconds: Double?
-      if let rate = observations.rate(of: planned.facts.origin), let expected {
+      if let rate = observations.rate(of: planned.facts.origin, limitedTo: planned.limitRate), let expected {
         seconds = max(Self.shortestTransfer, expected / rate)  // checked: floating point does not trap
       }
       entries[job.id] = Entry(job: planned, seconds: seconds, isSizeKnown: bytes != nil)
