@@ -82,6 +82,15 @@ import TransferAPI
     #expect(waiting(queue(running: 1)) { $0.runsAlone = true }?.reason == .slot)
   }
 
+  @Test("a limit that was lowered below what runs is named with both numbers")
+  func lowered() {
+    let slots = waiting(queue(maxActive: 1, running: 2))
+    #expect(slots == Waiting(.slot, "2 transfers run; maxActive allows 1, so 2 have to end first"))
+    let origin = waiting(queue(running: 3))
+    #expect(
+      origin == Waiting(.origin, "3 transfers run with https://h:443; maxPerOrigin allows 2, so 2 have to end first"))
+  }
+
   @Test("a full batch is named, unless something else keeps the job from starting, too")
   func batches() {
     let batch = BatchID(owner: 1, name: "nightly")

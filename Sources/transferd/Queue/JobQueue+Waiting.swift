@@ -18,9 +18,9 @@ extension JobQueue {
     if facts.isBlocked { return Waiting(.blockedBy, "an earlier upload to the same URL goes first") }
     if job.state == .retrying, let time = job.retryAt, time > now { return waitingForRetry(job, time, facts, now) }
     if let obstacle = obstacle(to: facts.origin, now: now) { return obstacle }
-    if let batch = facts.batch, limits.admission.isFull(batch, load) {
+    if let batch = facts.batch, let limit = limits.admission.batches[batch], limits.admission.isFull(batch, load) {
       let running = load.perBatch[batch, default: 0]
-      return Waiting(.batch, "\(Self.transfers(running)) in the batch \(batch.name), as many as its maxActive allows")
+      return Waiting(.batch, Self.full(running, " in the batch \(batch.name)", limit, "its maxActive"))
     }
     guard facts.runsAlone else { return nil }
     return Waiting(
@@ -71,7 +71,7 @@ extension JobQueue {
     }
     let admission = limits.admission
     guard load.total < admission.maxActive else {
-      return Waiting(.slot, "\(Self.transfers(load.total)), as many as maxActive allows")
+      return Waiting(.slot, Self.full(load.total, "", admission.maxActive, "maxActive"))
     }
     guard finishing < limits.maximumFinishing else {
       return Waiting(.slot, "\(finishing) files are being verified and synced to disk")
@@ -81,12 +81,13 @@ extension JobQueue {
       return Waiting(.origin, until: time, "a transfer with \(origin) began less than its interval ago")
     }
     let running = load.perOrigin[origin, default: 0]
-    guard running >= admission.bounded(capacityRule(now: now)(origin), of: origin) else { return nil }
+    let limit = admission.bounded(capacityRule(now: now)(origin), of: origin)
+    guard running >= limit else { return nil }
     if governor.capacity(of: origin, now: now) == 1 {
       return Waiting(.origin, "\(origin) cannot be reached: one job at a time tries")
     }
     let setting = admission.origins.rule(for: origin)?.maxActive == nil ? "maxPerOrigin" : "maxActive in origins"
-    return Waiting(.origin, "\(Self.transfers(running)) with \(origin), as many as \(setting) allows")
+    return Waiting(.origin, Self.full(running, " with \(origin)", limit, setting))
   }
 
   private func closed(_ origin: String, until time: Date) -> Waiting {
@@ -95,5 +96,14 @@ extension JobQueue {
     return Waiting(.origin, until: time, "\(origin) \(reason)")
   }
 
-  private static func transfers(_ count: Int) -> String { count == 1 ? "1 transfer runs" : "\(count) transfers run" }
+  /// Which limit is reached. More may run than it allows, because it was lowered and stops no transfer.
+  /// - Parameters:
+  ///   - place: with a blank before it; empty for the whole daemon.
+  ///   - setting: the limit's name.
+  private static func full(_ running: Int, _ place: String, _ limit: Int, _ setting: String) -> String {
+    let text = (running == 1 ? "1 transfer runs" : "\(running) transfers run") + place
+    guard running > limit else { return "\(text), as many as \(setting) allows" }
+    // checked: running is the larger one
+    return "\(text); \(setting) allows \(limit), so \(running - limit + 1) have to end first"
+  }
 }
