@@ -87,7 +87,7 @@ extension Store {
   ///   - state: `nil`: any.
   ///   - batch: `nil`: any or none.
   ///   - after: only jobs with ids above this one.
-  public func jobs(
+  func jobs(
     state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope
   ) async throws(StoreError) -> [JobRecord] {
     guard let page = JobPageQuery(state: state, batch: batch, after: after, limit: limit, in: scope) else { return [] }

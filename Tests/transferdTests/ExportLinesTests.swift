@@ -1,8 +1,8 @@
 import FoundationEssentials
-import Store
 import Testing
 import TransferAPI
 
+@testable import Store
 @testable import transferd
 
 @Suite struct ExportLinesTests {
