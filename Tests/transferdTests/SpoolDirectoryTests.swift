@@ -49,6 +49,22 @@ import TransferAPI
     #expect(try directory.names() == ["keep"])
   }
 
+  @Test("a member has a limited number of files without a job; the daemon's user and root have not")
+  func limit() throws {
+    let (spools, directory) = try spools()
+    defer { directory.remove() }
+    let member = geteuid() + 4001
+    // One of them has a job.
+    let known = [try spools.create("a", for: member).token: true]
+    for _ in 1..<SpoolDirectory.maximumWithoutJob { _ = try spools.create("a", for: member) }
+    let last = try spools.create("a", for: member, known: known).token
+    #expect { try spools.create("a", for: member, known: known) } throws: { ($0 as? Problem)?.code == .notAllowed }
+    _ = try spools.create("a", for: geteuid(), known: known)
+    _ = try spools.create("a", for: member + 1, known: known)
+    spools.remove(last, in: .owner(member))
+    _ = try spools.create("a", for: member, known: known)
+  }
+
   @Test("unneeded files are deleted, and files without a job are kept for a day")
   func sweep() throws {
     let (spools, directory) = try spools()

@@ -24,9 +24,12 @@ struct DaemonServices: Sendable {
   var spools: SpoolDirectory { SpoolDirectory(stateDirectory: stateDirectory) }
 
   /// Deletes spooled files that no job needs any more.
-  func sweepSpools() async {
-    guard let known = try? await store.spools() else { return }
+  /// - Returns: the tokens of jobs; `nil`: the store cannot be read now.
+  @discardableResult
+  func sweepSpools() async -> [String: Bool]? {
+    guard let known = try? await store.spools() else { return nil }
     spools.sweep(known: known, now: Date())
+    return known
   }
 
   /// - Parameter scope: the jobs that are counted.

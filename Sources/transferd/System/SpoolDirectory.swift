@@ -19,6 +19,9 @@ struct SpoolDirectory: Sendable {
   /// A spooled file without a job is deleted after this time in seconds, because its client has gone away.
   static let maximumIdleTime: TimeInterval = 86400
   static let maximumPieceBytes = 4 << 20
+  /// The most files without a job that another user than the daemon's and root may have: each costs names in the state
+  /// directory, and a look at each sweep.
+  static let maximumWithoutJob = 1000
 
   init(stateDirectory: String, owner: UInt32 = geteuid()) {
     path = stateDirectory + "/spool"
@@ -31,11 +34,16 @@ struct SpoolDirectory: Sendable {
   }
 
   /// Creates an empty file with this name for a user.
-  func create(_ name: String, for uid: UInt32) throws(Problem) -> Spool {
+  /// - Parameter known: the tokens of jobs; `nil`: they are not known, and the user's files are not counted.
+  func create(_ name: String, for uid: UInt32, known: [String: Bool]? = nil) throws(Problem) -> Spool {
     do throws(TransferError) {
       try SafeFileName.check(name)
     } catch {
       throw Problem(.invalid, error.description)
+    }
+    if let known, uid != owner, uid != 0, countWithoutJob(of: uid, known) >= Self.maximumWithoutJob {
+      throw Problem(
+        .notAllowed, "you have \(Self.maximumWithoutJob) spooled files without a job; add their jobs, or remove them")
     }
     let token = [0, 1].map { _ in Self.hexadecimal(UInt64.random(in: .min ... .max)) }.joined()
     let directory = directory(of: token, uid)
@@ -46,6 +54,13 @@ struct SpoolDirectory: Sendable {
     guard descriptor >= 0 else { throw Self.problem("cannot create \(directory)/\(name)") }
     close(descriptor)
     return Spool(token: token, bytes: 0)
+  }
+
+  private func countWithoutJob(of uid: UInt32, _ known: [String: Bool]) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    return names.count { name in
+      name.hasSuffix(".\(uid)") && Self.token(ofDirectory: name).map { known[$0] == nil } ?? false
+    }
   }
 
   private func directory(of token: String, _ uid: UInt32) -> String {

@@ -8,8 +8,8 @@ extension Handlers {
   /// Makes an empty file, for data that a client reads from its standard input.
   static let makeSpool: RouteTable.Handler = { request, daemon in
     guard let name = request.query("name") else { throw Problem(.invalid, "missing parameter name: the file's name") }
-    await daemon.sweepSpools()
-    return try Reply.json(try daemon.spools.create(name, for: request.caller.uid), status: .created)
+    let known = await daemon.sweepSpools()
+    return try Reply.json(try daemon.spools.create(name, for: request.caller.uid, known: known), status: .created)
   }
 
   /// Appends a piece to the file.
