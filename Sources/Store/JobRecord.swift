@@ -96,7 +96,7 @@ extension JobRecord {
     retryDelayMilliseconds = try row.int64("retry_delay")
     blockedBy = try row.optionalJobID("blocked_by")
     waitsUntil = try row.optionalDate("waits_until")
-    // A deadline that has passed, or that no longer counts after a retry, is not shown.
+    // A deadline that no longer counts after a retry is not shown.
     let deadline = try row.optionalDate("deadline")
     if deadline == nil, spec.options.schedule.deadline != nil { spec.options.schedule.deadline = nil }
     failingSince = try row.optionalDate("failing_since")

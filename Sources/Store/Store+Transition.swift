@@ -181,15 +181,15 @@ extension Transaction {
     try run(
       """
       UPDATE job SET state = 'failed', retry_at = NULL, finished_at = :now,
-        waits_until = CASE WHEN :keeps_times THEN waits_until END, deadline = CASE WHEN :keeps_times THEN deadline END,
-        failing_since = NULL, error_code = :error_code, error_message = :error_message, error_status = :error_status,
+        waits_until = CASE WHEN :keeps_start THEN waits_until END, failing_since = NULL,
+        error_code = :error_code, error_message = :error_message, error_status = :error_status,
         error_transient = :error_transient
       WHERE id = :id
       """
     ) { bind in
       bind("now", now)
-      // After a retry they still count.
-      bind("keeps_times", error.code != .deadline)
+      // After a retry it still counts.
+      bind("keeps_start", error.code != .deadline)
       bind.failure(error)
       bind("id", id)
     }

@@ -74,6 +74,7 @@ import TransferAPI
     for id in result.expired {
       let job = try await fixture.record(id).job
       #expect(job.state == .failed && job.error?.code == .deadline && job.finishedAt == Fixture.at(60))
+      #expect(try await fixture.record(id).spec.options.schedule.deadline == Fixture.at(60))
     }
     #expect(try await fixture.record(retrying).job.bytesDone == 10)
     #expect(try await fixture.record(completed).job.state == .completed)
@@ -104,6 +105,7 @@ import TransferAPI
     #expect(try await due(fixture, at: 62) == DueJobs(next: Fixture.at(90)))
     #expect(try await due(fixture, at: 90).expired == [2])
     #expect(try await fixture.record(1).job.state == .queued)
+    #expect(try await fixture.record(1).spec.options.schedule.deadline == nil)
   }
 
   @Test("an upload that missed its deadline no longer blocks the next one")
