@@ -22,6 +22,16 @@ public enum WireCoding {
     return decoder
   }
 
+  /// Decodes what a client or a person wrote.
+  /// - Throws: also for an object that has a field twice: each reader would choose one of the two values.
+  public static func decode<Value: Decodable>(
+    _ type: Value.Type, from json: Data, with decoder: JSONDecoder = WireCoding.decoder()
+  ) throws -> Value {
+    let value = try decoder.decode(type, from: json)
+    if let name = RepeatedField.name(in: json) { throw WireError("field \"\(name)\" is given twice") }
+    return value
+  }
+
   /// `2026-11-21T04:17:09.000Z`
   ///
   /// To the nearest millisecond: the formatter cuts off, and a time that was read and written again would lose one.

@@ -33,6 +33,30 @@ import TransferAPI
     #expect(try WireCoding.decoder().decode(Job.self, from: Data(json.utf8)) == job)
   }
 
+  @Test(
+    "an object with a field twice is refused, at any depth and with any escapes",
+    arguments: [
+      (#"{"source":"https://h/x","source":"https://h/y"}"#, "source"),
+      (#"{"source":"https://h/x","headers":{"A":"1","B":"2","A":"3"}}"#, "A"),
+      (#"{"source":"https://h/x","priority":1,"\u0070riority":2}"#, "priority"),
+    ])
+  func repeated(json: String, name: String) {
+    #expect(throws: WireError("field \"\(name)\" is given twice")) {
+      try WireCoding.decode(NewJob.self, from: Data(json.utf8))
+    }
+  }
+
+  @Test("values, other objects and texts with quotes are no repeated fields")
+  func notRepeated() throws {
+    let texts = [
+      #"{"source":"source","key":"a\",\"source\":\"b"}"#,
+      #"{ "source" : "https://h/x" , "mirrors" : [ "https://h/source" , "https://h/b" ] }"#,
+      #"{"source":"https://h/x","headers":{"source":"a\\","key":"b"},"key":"k"}"#,
+    ]
+    for text in texts { _ = try WireCoding.decode(NewJob.self, from: Data(text.utf8)) }
+    #expect(try WireCoding.decode([[String: Int]].self, from: Data(#"[{"a":1},{"a":2}]"#.utf8)).count == 2)
+  }
+
   @Test("url is another name for source, and quantities may have units")
   func newJob() throws {
     let job = try decode(#"{"url":"https://h/x","limitRate":"1M","stallTimeout":"5m","connectTimeout":2.5}"#)

@@ -57,7 +57,7 @@ struct JobDefaults: Sendable {
 
   /// The job of a JSON line, whose fields override the options.
   func job(json: Data, decoder: JSONDecoder = WireCoding.decoder(), number: Int = 1) throws -> NewJob {
-    let given = try decoder.decode(FieldNames.self, from: json).names
+    let given = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
     return try completed(try decoder.decode(NewJob.self, from: json), given: given, number: number)
   }
 

@@ -51,7 +51,7 @@ extension JobLines {
     try InputLines.each(in: manifest) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
-        let names = try decoder.decode(FieldNames.self, from: json).names
+        let names = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
         decoder.userInfo[.newJobKind] = JobKind.upload
         let job = try decoder.decode(NewJob.self, from: json)
         guard job.kind == .upload, job.spool == nil else {

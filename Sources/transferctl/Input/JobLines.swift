@@ -101,7 +101,7 @@ struct JobLines: Sendable {
     try InputLines.each(in: file) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
-        let names = try decoder.decode(FieldNames.self, from: json).names
+        let names = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
         guard names.contains("request") else {
           return try Self.whole(try defaults.job(json: json, decoder: decoder))
         }

@@ -77,7 +77,7 @@ struct ControlRequest: Sendable {
     guard body.bytes.readableBytes > 0 else { throw Problem(.invalid, "the body is empty; it must be a JSON object") }
     return try withExtendedLifetime(body.reservation) {
       do {
-        return try WireCoding.decoder().decode(type, from: Data(body.bytes.readableBytesView))
+        return try WireCoding.decode(type, from: Data(body.bytes.readableBytesView))
       } catch {
         throw Problem(.invalid, WireCoding.explain(error))
       }

@@ -42,7 +42,7 @@ enum BulkFormat: Equatable, Sendable {
     decoder.userInfo[.newJobKind] = self == .paths ? JobKind.upload : JobKind.download
     decoder.userInfo[.newJobIsTemplate] = true
     do {
-      return try decoder.decode(NewJob.self, from: Data(text.utf8))
+      return try WireCoding.decode(NewJob.self, from: Data(text.utf8), with: decoder)
     } catch {
       throw Problem(.invalid, "\(name): \(WireCoding.explain(error))")
     }

@@ -78,7 +78,7 @@ struct BulkIntake {
       return reject()
     }
     do {
-      let job = try decoder.decode(NewJob.self, from: data)
+      let job = try WireCoding.decode(NewJob.self, from: data, with: decoder)
       lines.append(Line(number: lineNumber, job: .success(job), weight: 256 + data.count))
     } catch {
       let problem = Problem(.invalid, WireCoding.explain(error))
