@@ -100,7 +100,11 @@ struct ControlClient: Sendable {
   /// The error of a refused request. A daemon of another release may have unknown codes; its message is still used.
   static func refusal(status: Int, body: Data) -> any Error {
     struct Words: Decodable { var detail: String }
-    if let problem = try? WireCoding.decoder().decode(Problem.self, from: body) { return problem }
+    if var problem = try? WireCoding.decoder().decode(Problem.self, from: body) {
+      // The path and the query, which are too long, have what the caller named.
+      if status == 414 { problem.code = .invalid }
+      return problem
+    }
     if let words = try? WireCoding.decoder().decode(Words.self, from: body) {
       return ControlError.unexpected(words.detail)
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Testing
 import TransferAPI
 
@@ -24,6 +25,9 @@ import TransferAPI
     #expect(CommandFailure(OutputError(code: 28))?.status == .failed)
     #expect(CommandFailure(WireError("x"))?.status == .usage)
     #expect(CommandFailure(ValidationError("x")) == nil)
+    // The path and the query are made of arguments.
+    let long = Data(#"{"code":"too-large","detail":"x","status":414}"#.utf8)
+    #expect(CommandFailure(ControlClient.refusal(status: 414, body: long))?.status == .usage)
   }
 
   @Test(
