@@ -16,6 +16,13 @@ public struct PlannedJob: Equatable, Sendable {
   public var obstacles: [Obstacle] = []
   /// The job's own limit, in bytes a second.
   public var limitRate: Int64?
+
+  public init(job: Job, owner: UInt32, facts: WaitFacts, obstacles: [Obstacle] = []) {
+    self.job = job
+    self.owner = owner
+    self.facts = facts
+    self.obstacles = obstacles
+  }
 }
 
 /// What a plan is made of.

@@ -81,6 +81,21 @@ import TransferAPI
     #expect(perBatch == [1: [0, 1], 2: [1, 2], 3: [0, 1]])
   }
 
+  @Test("a job of higher priority takes the slot of a transfer that can be resumed, which continues with its rest")
+  func preemption() {
+    var running = queue()
+    let claim = JobQueueEvent.Claim(job: 90, origin: Self.origin, owner: 1, fence: 1, isResumable: true)
+    _ = running.handle(.turned(.init(claimed: [claim])), now: Self.now)
+    let urgent = job(1, 100, priority: 5)
+    #expect(times(running, [urgent, job(95, 100)], running: [90: 10]) == [1: [0, 1], 95: [11, 12]])
+    // It has not completed when it gives up its slot.
+    let after = times(running, [urgent, job(2, 100, obstacles: [.job(90)])], running: [90: 10])
+    #expect(after == [1: [0, 1], 2: [11, 12]])
+    // One that cannot be resumed keeps its slot.
+    let kept = times(queue(running: [90]), [urgent, job(95, 100)], running: [90: 10])
+    #expect(kept == [1: [10, 11], 95: [11, 12]])
+  }
+
   @Test("start times, retries and windows are kept")
   func clock() throws {
     // 1780000000 is 28 May 2026, 22:26:40 in Berlin.

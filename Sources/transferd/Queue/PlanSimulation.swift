@@ -67,6 +67,10 @@ struct PlanSimulation {
   /// The number of unfinished jobs of batches that others wait for.
   private var unfinished: [BatchID: Int]
   private var agenda = Agenda()
+  /// When transfers are expected to end. The agenda may also have earlier times, from before they gave up their slots.
+  private var ends: [JobID: Date] = [:]
+  /// Transfers that ran at the beginning and have given up their slots. They are waiting jobs since, but not of the plan.
+  private var displaced: Set<JobID> = []
   private var now: Date
   private var looks = 0
 
@@ -103,7 +107,7 @@ struct PlanSimulation {
     let end = now.addingTimeInterval(Self.horizon)
     for id in queue.attempts.keys.sorted() {
       guard let seconds = running[id] ?? nil else { continue }
-      agenda.add(.end(id), at: now.addingTimeInterval(seconds))
+      willEnd(id, at: now.addingTimeInterval(seconds))
     }
     moveWindows()
     send(.jobsChanged)
@@ -112,14 +116,19 @@ struct PlanSimulation {
       events += 1
       now = max(now, time)
       switch moment {
-      case .end(let id): send(.ended([id]))
+      case .end(let id): if ends[id] == time { send(.ended([id])) }
       case .wake: send(.jobsChanged)
       case .windows:
         moveWindows()
         send(.jobsChanged)
       }
     }
-    return entries.mapValues(\.expectation)
+    return entries.filter { !displaced.contains($0.key) }.mapValues(\.expectation)
+  }
+
+  private mutating func willEnd(_ id: JobID, at time: Date) {
+    ends[id] = time
+    agenda.add(.end(id), at: time)
   }
 
   /// Opens and closes windows. A transfer that runs when its window closes is expected to end: what it leaves is small, or cannot
@@ -144,7 +153,8 @@ struct PlanSimulation {
         case .turn(let ended, let picked): events += turn(ended, picked)
         case .start(let ids): for id in ids { start(id) }
         case .wakeAt(let time): agenda.add(.wake, at: time)
-        case .cancel, .limitIsolation: break
+        case .cancel(let ids): events.append(.ended(displace(ids)))
+        case .limitIsolation: break
         }
       }
     }
@@ -156,7 +166,27 @@ struct PlanSimulation {
     guard let seconds = entry.seconds else { return }
     let end = now.addingTimeInterval(seconds)
     if entry.isSizeKnown { entries[id]?.expectation.end = end }
-    agenda.add(.end(id), at: end)
+    willEnd(id, at: end)
+  }
+
+  /// Transfers give up their slots to jobs of higher priority, and wait again with what they have left.
+  private mutating func displace(_ ids: [JobID]) -> [JobID] {
+    for id in ids {
+      guard let attempt = queue.attempts[id] else { continue }
+      let job = Job(
+        id: id, kind: .download, state: .queued, source: "", destination: "", maxAttempts: 1,
+        priority: attempt.priority, createdAt: now)
+      let facts = WaitFacts(origin: attempt.origin, batch: attempt.batch)
+      // checked: floating point does not trap
+      let rest = ends[id].map { max(Self.shortestTransfer, $0.timeIntervalSince(now)) }
+      entries[id] = Entry(
+        job: PlannedJob(job: job, owner: attempt.owner, facts: facts), seconds: rest, isSizeKnown: false)
+      ends[id] = nil
+      displaced.insert(id)
+      let next = waiting.firstIndex { (entries[$0]?.job.job.priority ?? 0, id) < (attempt.priority, $0) }
+      waiting.insert(id, at: next ?? waiting.endIndex)
+    }
+    return ids
   }
 
   // MARK: The store
@@ -204,8 +234,11 @@ struct PlanSimulation {
     var turn = JobQueueEvent.Turn()
     for id in ended {
       guard let attempt = queue.attempts[id] else { continue }
-      completed.insert(id)
-      if let batch = attempt.batch, let count = unfinished[batch] { unfinished[batch] = max(0, count - 1) }
+      // Otherwise it has given up its slot.
+      if !displaced.contains(id) || entries[id]?.isStarted == true {
+        completed.insert(id)
+        if let batch = attempt.batch, let count = unfinished[batch] { unfinished[batch] = max(0, count - 1) }
+      }
       turn.ended.append(.init(job: id, origin: attempt.origin))
     }
     for id in picked {
