@@ -49,6 +49,20 @@ import TransferAPI
     #expect(try directory.names() == ["keep"])
   }
 
+  @Test("a piece that would leave too little space is refused, and nothing is written")
+  func space() throws {
+    let (spools, directory) = try spools()
+    defer { directory.remove() }
+    let token = try spools.create("a", for: geteuid()).token
+    #expect {
+      try spools.append([1, 2], at: 0, to: token, in: .everything, leaving: .max)
+    } throws: {
+      ($0 as? Problem)?.code == .diskFull
+    }
+    #expect(try spools.status(token, in: .everything).bytes == 0)
+    #expect(try spools.append([1, 2], at: 0, to: token, in: .everything, leaving: 1).bytes == 2)
+  }
+
   @Test("a member has a limited number of files without a job; the daemon's user and root have not")
   func limit() throws {
     let (spools, directory) = try spools()

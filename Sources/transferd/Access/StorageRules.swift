@@ -22,6 +22,8 @@ final class StorageRules: Sendable {
   /// Changes the rules for attempts that start from now on.
   func set(_ settings: Settings) { self.settings.withLock { $0 = settings } }
 
+  var minFree: Int64 { settings.withLock(\.minFree) }
+
   /// Adds the rules to the destination of a job.
   func apply(to destination: inout DownloadDestination, of spec: JobSpec) {
     let settings = settings.withLock { $0 }

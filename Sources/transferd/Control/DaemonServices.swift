@@ -12,6 +12,7 @@ struct DaemonServices: Sendable {
   let intake: JobIntake
   let limits: LimitControl
   let folders: Folders
+  let storage: StorageRules
   let hub: EventHub
   let startedAt: Date
   let stateDirectory: String

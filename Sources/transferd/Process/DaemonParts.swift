@@ -144,8 +144,8 @@ struct DaemonParts: Sendable {
   /// - Parameter requestStop: ends the daemon.
   func services(requestStop: @escaping @Sendable () -> Void) -> DaemonServices {
     DaemonServices(
-      store: store, scheduler: scheduler, intake: intake, limits: limits, folders: folders, hub: hub, startedAt: Date(),
-      stateDirectory: setup.state, logger: setup.logger, requestStop: requestStop,
+      store: store, scheduler: scheduler, intake: intake, limits: limits, folders: folders, storage: storage,
+      hub: hub, startedAt: Date(), stateDirectory: setup.state, logger: setup.logger, requestStop: requestStop,
       reload: { try await reload() })
   }
 }

@@ -99,9 +99,13 @@ struct SpoolDirectory: Sendable {
   }
 
   /// Appends a piece. A client that got no response may send a piece again; it then overwrites the same bytes.
-  func append(_ piece: [UInt8], at offset: Int64, to token: String, in scope: Scope) throws(Problem) -> Spool {
+  /// - Parameter least: bytes that have to stay free.
+  func append(
+    _ piece: [UInt8], at offset: Int64, to token: String, in scope: Scope, leaving least: Int64 = 0
+  ) throws(Problem) -> Spool {
     let descriptor = try openFile(token, in: scope)
     defer { close(descriptor) }
+    try Self.checkSpace(of: descriptor, for: piece.count, leaving: least)
     let size = try Self.size(of: descriptor)
     guard offset >= 0, offset <= size else {
       throw Problem(.notAllowed, "the spooled file ends at \(size), not at \(offset)")
@@ -119,6 +123,17 @@ struct SpoolDirectory: Sendable {
       written += count  // checked: at most piece.count
     }
     return Spool(token: token, bytes: max(size, end))
+  }
+
+  /// A file system that does not report its free space is no error.
+  private static func checkSpace(of descriptor: Int32, for bytes: Int, leaving least: Int64) throws(Problem) {
+    var space = statvfs()
+    guard least > 0, fstatvfs(descriptor, &space) == 0, space.f_blocks > 0 else { return }
+    let size = CheckedNumber(Int64(clamping: space.f_bavail)) * CheckedNumber(Int64(clamping: space.f_frsize))
+    let free = size.value ?? .max
+    guard free < least.saturatingSum(Int64(bytes)) else { return }
+    throw Problem(
+      .diskFull, "the spool's file system has \(free) bytes free; \(bytes) are needed, and \(least) have to stay free")
   }
 
   /// The number of bytes that are stored.

@@ -20,8 +20,10 @@ extension Handlers {
     let body = try await request.collected(upTo: SpoolDirectory.maximumPieceBytes)
     let piece = Array(body.bytes.readableBytesView)
     let (spools, token, scope) = (daemon.spools, request.parameter, request.caller.scope)
+    // The daemon's own records are on this file system.
+    let least = request.caller.role == .member ? daemon.storage.minFree : 0
     let result = await BlockingWork.run {
-      Result { () throws(Problem) in try spools.append(piece, at: offset, to: token, in: scope) }
+      Result { () throws(Problem) in try spools.append(piece, at: offset, to: token, in: scope, leaving: least) }
     }
     return try withExtendedLifetime(body.reservation) { try Reply.json(try result.get()) }
   }
