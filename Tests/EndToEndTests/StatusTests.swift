@@ -141,6 +141,9 @@ import Testing
       launch.output = stream
       let result = try await launch.run()
       #expect(result.status == 1 && result.stderr != "", "\(arguments): \(result.ending)")
+      // With a closed output nothing is added.
+      guard arguments[0] == "add", case .file = stream else { continue }
+      #expect(result.stderr.contains("the job may have been added"), "\(result.stderr)")
     }
   }
 

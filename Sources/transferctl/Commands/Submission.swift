@@ -60,6 +60,9 @@ struct Submission {
         }
         submission.isAgain = true
         submission.client = try await connection.reopen(submission.client.socket)
+      } catch let error as OutputError {
+        // The jobs are stored all the same.
+        throw CommandFailure(.failed, "\(error); \(submission.doubt)")
       }
     }
     if submission.missing > 0 { Notice.say("skipped \(HumanNumbers.files(submission.missing)): not found") }
@@ -115,7 +118,7 @@ struct Submission {
     "added \(addedCount) of \(HumanNumbers.jobs(body.count))" + (refused > 0 ? "; \(refused) refused" : "")
   }
 
-  /// What a lost connection leaves open: the daemon may have stored jobs whose ids did not arrive.
+  /// What a lost connection or output leaves open: the daemon may have stored jobs whose ids did not arrive.
   private var doubt: String {
     let hint = "look with 'transferctl status' before you repeat it; with --key nothing is added twice"
     return body.form == .one ? "the job may have been added: \(hint)" : "\(tally), perhaps more: \(hint)"
