@@ -96,6 +96,13 @@ import TransferAPI
     #expect(kept == [1: [10, 11], 95: [11, 12]])
   }
 
+  @Test("no job is expected to begin before the quota's next day")
+  func quota() {
+    var full = queue()
+    _ = full.handle(.quotaUsedUp(until: Self.now + 60), now: Self.now)
+    #expect(times(full, [job(1, 100)]) == [1: [60, 61]])
+  }
+
   @Test("start times, retries and windows are kept")
   func clock() throws {
     // 1780000000 is 28 May 2026, 22:26:40 in Berlin.

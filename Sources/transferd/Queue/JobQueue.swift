@@ -378,7 +378,7 @@ struct JobQueue: Sendable {
     (queue.widths, queue.pacing, queue.closedWindows) = (widths, pacing, closedWindows)
     queue.attempts = attempts.filter { $0.value.phase == .transferring || $0.value.phase == .finishing }
     (queue.load, queue.isolated, queue.mayNeedIsolation) = (load, isolated, true)
-    queue.preemption = preemption
+    (queue.preemption, queue.quotaEnds) = (preemption, quotaEnds)
     return queue
   }
 
