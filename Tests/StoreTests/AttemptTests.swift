@@ -31,7 +31,7 @@ import WireValues
   func receivedBefore() async throws {
     let fixture = try Fixture()
     let id = try await fixture.add(Fixture.spec(1))
-    let received: [(from: Int64, bytes: Int64)] = [(0, 10), (10, 5), (0, 7), (0, 0)]
+    let received: [(Int64, Int64)] = [(0, 10), (10, 5), (0, 7), (0, 0)]
     for (index, attempt) in received.enumerated() {
       let record = try await fixture.claim(id)
       if index == 0 { #expect(record.receivedBefore == ReceivedBefore()) }
