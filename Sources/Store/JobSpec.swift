@@ -19,7 +19,8 @@ public struct JobSpec: Equatable, Sendable {
   /// The userinfo of the URL as the user gave it.
   public var credentials: Credentials?
   public var options: JobOptions {
-    _read { yield sharedOptions.value }
+    // Not `_read`: see `Shared`.
+    get { sharedOptions.value }
     _modify { yield &sharedOptions.value }
   }
   public var batch: String?

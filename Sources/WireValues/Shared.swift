@@ -11,8 +11,11 @@ public struct Shared<Value: Sendable>: Sendable {
   @inlinable public init(_ value: Value) { storage = Storage(value) }
 
   /// A change makes a new copy for this value alone, unless it is the only one.
+  ///
+  /// Read by `get` and never by `_read`, also in properties that pass it on: where a coroutine that yields a large
+  /// value is not inlined, Swift 6.3 releases the value's parts in the coroutine's memory after that was freed.
   @inlinable public var value: Value {
-    _read { yield storage.value }
+    get { storage.value }
     _modify {
       if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
       yield &storage.value

@@ -38,7 +38,8 @@ public struct TransferRequest: Sendable {
   public var usesAmbientCredentials = true
   /// Proxy, addresses, versions, certificates and cookies, where they differ from the session's.
   public var connection: ConnectionSettings {
-    _read { yield sharedConnection.value }
+    // Not `_read`: see `Shared`.
+    get { sharedConnection.value }
     _modify { yield &sharedConnection.value }
   }
   /// Signs the request just before each transfer. Not for another origin: a redirect there is sent without signature.
