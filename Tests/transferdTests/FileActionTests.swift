@@ -162,11 +162,24 @@ import TransferEngine
     try Data("cont".utf8).write(to: URL(filePath: first.sent + "/.transferd-7.copy"))
     #expect(isDone(FileActionPerformer(action: try first.move).perform()))
     #expect(first.sentNames == ["a.csv"] && first.sentText("a.csv") == "content")
-    // A complete copy with its name, and the original still exists.
+    // A complete copy with its name and time, and the original still exists.
     let second = try Fixture(acrossFileSystems: true)
     try Data("content".utf8).write(to: URL(filePath: second.sent + "/a.csv"))
+    let modified = try second.move.stamp.modified
+    let time = timespec(tv_sec: Int(modified / 1_000_000_000), tv_nsec: Int(modified % 1_000_000_000))
+    try #require(utimensat(AT_FDCWD, second.sent + "/a.csv", [time, time], 0) == 0)
     #expect(isDone(FileActionPerformer(action: try second.move).perform()))
     #expect(second.sentNames == ["a.csv"] && second.outNames.isEmpty)
+  }
+
+  @Test("a file with the same content is no copy: both stay", arguments: [false, true])
+  func sameContent(acrossFileSystems: Bool) throws {
+    let fixture = try Fixture(acrossFileSystems: acrossFileSystems)
+    try Data("content".utf8).write(to: URL(filePath: fixture.sent + "/a.csv"))
+    let time = timespec(tv_sec: 1_000_000_000, tv_nsec: 0)
+    try #require(utimensat(AT_FDCWD, fixture.sent + "/a.csv", [time, time], 0) == 0)
+    #expect(isDone(FileActionPerformer(action: try fixture.move).perform()))
+    #expect(fixture.sentNames == ["a.csv", "a.job-7.csv"] && fixture.outNames.isEmpty)
   }
 
   @Test("extended attributes of users go along to another file system, as far as it keeps them")

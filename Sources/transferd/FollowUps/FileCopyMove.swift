@@ -94,15 +94,17 @@ struct FileCopyMove {
     return .done("moved \(path) to \(copy)", touched: [parent])
   }
 
+  /// Whether a file is the copy that an earlier run has made: it has the original's time, too. Another file of the same
+  /// content is no copy, or the file that is to be moved would vanish.
   private func isCopy(_ candidate: String, of source: Int32, size: Int64) -> Bool {
     let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     let other = linux_openat(directory.descriptor, candidate, flags, 0)
     guard other >= 0 else { return false }
     defer { close(other) }
     var status = stat()
-    guard fstat(other, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == size else {
-      return false
-    }
+    guard fstat(other, &status) == 0, let stamp = FileActionPerformer.stamp(status), stamp.size == size,
+      stamp.modified == performer.action.stamp.modified
+    else { return false }
     var (one, two) = ([UInt8](repeating: 0, count: 1 << 18), [UInt8](repeating: 0, count: 1 << 18))
     var offset: Int64 = 0
     while offset < size {
