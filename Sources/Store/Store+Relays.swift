@@ -37,6 +37,28 @@ extension Store {
   public func makeDiskRetriesDue(at now: Date) async throws(StoreError) -> Int {
     try await makeNetworkRetriesDue(after: [.diskFull], at: now)
   }
+
+  /// Makes relays look for room at once that wait for it with their downloads: those with the highest priority, and of
+  /// these the ones that were added first.
+  /// - Parameter limit: how many. Thousands may wait, and each that looks in vain is an attempt in the history.
+  /// - Returns: the number of these retries.
+  public func makeRelayRetriesDue(limit: Int, at now: Date) async throws(StoreError) -> Int {
+    try await queue.run { transaction in
+      try transaction.run(
+        """
+        UPDATE job SET retry_at = :now WHERE id IN (
+          SELECT id FROM job INDEXED BY job_postponed
+          WHERE state = 'retrying' AND kind = 'relay' AND phase = 'download' AND error_code = :code AND retry_at > :now
+          ORDER BY priority DESC, id LIMIT :limit)
+        """
+      ) { bind in
+        bind("now", now)
+        bind("code", JobFailure.Code.diskFull.rawValue)
+        bind("limit", limit)
+      }
+      return transaction.db.changesCount
+    }
+  }
 }
 
 extension Transaction {

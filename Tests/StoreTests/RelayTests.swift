@@ -53,6 +53,28 @@ import TransferAPI
     #expect(try await fixture.settle(record, .requeue) { $0.beginsUpload = true } == false)
   }
 
+  @Test("of relays that wait for room a few become due, those with the highest priority first")
+  func due() async throws {
+    let fixture = try Fixture()
+    var ids: [JobID] = []
+    for (n, priority) in [0, 5, 0].enumerated() {
+      var spec = Self.relay(n)
+      spec.priority = priority
+      let id = try await fixture.add(spec)
+      try await fixture.settle(try await fixture.claim(id), .postpone) { settlement in
+        settlement.retryAt = Fixture.at(3600)
+        settlement.retryDelay = .seconds(3598)
+        settlement.failure = JobFailure(code: .diskFull, message: "no room", transient: true)
+      }
+      ids.append(id)
+    }
+    #expect(try await fixture.store.makeRelayRetriesDue(limit: 2, at: Fixture.at(10)) == 2)
+    let due = try await fixture.store.candidates(now: Fixture.at(10), excludingOrigins: [], limit: 10)
+    #expect(due.map(\.id) == [ids[1], ids[0]])
+    #expect(try await fixture.store.makeRelayRetriesDue(limit: 2, at: Fixture.at(10)) == 1)
+    #expect(try await fixture.store.makeRelayRetriesDue(limit: 2, at: Fixture.at(10)) == 0)
+  }
+
   @Test("a cancelled relay begins with its download again")
   func cancelled() async throws {
     let fixture = try Fixture()

@@ -15,7 +15,10 @@ final class RelaySpace: Sendable {
 
   /// - Returns: why there is no room, for people; `nil`: the bytes are reserved.
   func reserve(_ bytes: Int64, for job: JobID) -> String? {
-    ledger.withLock { $0.reserve(bytes, for: job) ? nil : $0.refusal(of: bytes, for: job) }
+    ledger.withLock { ledger in
+      let now = ContinuousClock.now
+      return ledger.reserve(bytes, for: job, now: now) ? nil : ledger.refusal(of: bytes, for: job, now: now)
+    }
   }
 
   func hold(_ bytes: Int64, for job: JobID, isWaiting: Bool = false) {
@@ -26,7 +29,7 @@ final class RelaySpace: Sendable {
 
   /// - Returns: whether it had room: other relays may begin.
   @discardableResult
-  func release(_ job: JobID) -> Bool { ledger.withLock { $0.release(job) } }
+  func release(_ job: JobID) -> Bool { ledger.withLock { $0.release(job, now: .now) } }
 
   func allowance(for job: JobID) -> SpaceAllowance { SpaceAllowance { self.reserve($0, for: job) } }
 }

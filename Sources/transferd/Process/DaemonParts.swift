@@ -129,7 +129,7 @@ struct DaemonParts: Sendable {
     network.set(fresh.network)
     storage.set(fresh.storage)
     space.setLimit(fresh.storage.spoolMax)
-    await scheduler.spoolFreed()
+    await scheduler.storageChanged()
     await limits.reload(fresh.limitSettings)
     history.setRetention(days: fresh.historyDays)
     ChildEnvironment.pass(fresh.passEnvironment)

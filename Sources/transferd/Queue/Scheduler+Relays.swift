@@ -31,14 +31,26 @@ extension Scheduler {
   func uploadBegins() async {
     try? await loadBlockingUploads()
     wake()
+    // It has found room; perhaps there is more.
+    await spoolFreed()
   }
 
-  /// There is room in the spool again: relays that wait for it look at once.
+  /// There is room in the spool again: the first relays that wait for it look at once. Each that has found room wakes
+  /// more when its upload begins, and when it ends.
   func spoolFreed() async {
+    do {
+      if try await store.makeRelayRetriesDue(limit: 8, at: Date()) > 0 { wake() }
+    } catch {
+      logger.warning("cannot wake relays that wait for the spool", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Other rules for disks and the spool apply: all jobs that wait for space look at once.
+  func storageChanged() async {
     do {
       if try await store.makeDiskRetriesDue(at: Date()) > 0 { wake() }
     } catch {
-      logger.warning("cannot wake relays that wait for the spool", metadata: ["error": "\(error)"])
+      logger.warning("cannot wake jobs that wait for space", metadata: ["error": "\(error)"])
     }
   }
 
