@@ -175,6 +175,28 @@ import Testing
     #expect(try await daemon.job(later).error?.code == "tls")
   }
 
+  @Test("a certificate without its own key does not use a connection that was made with that key")
+  func foreignKey() async throws {
+    let (certificates, others) = (try await TestCertificates(), try await TestCertificates())
+    let (client, stranger) = (try await certificates.client(), try await others.client())
+    let nginx = try await Self.secure(certificates)
+    let daemon = try await Daemon()
+    func fetch(_ name: String, key: String) async throws -> ChildProcess.Result {
+      try await daemon.run([
+        "add", nginx.url("/\(name)"), "-d", daemon.downloads, "--ca", certificates.authority, "--cert",
+        client.certificate, "--cert-key", key, "--wait",
+      ])
+    }
+    #expect(try await fetch("first", key: client.key).status == 0)
+    #expect(Self.content(daemon, "first")?.hasPrefix("SUCCESS") == true)
+    let refused = try await fetch("second", key: stranger.key)
+    #expect(refused.status == 1 && refused.stderr.contains("(tls)"), "\(refused.stderr)")
+    #expect(Self.content(daemon, "second") == nil)
+    #expect(try await fetch("third", key: client.key).status == 0)
+    // It deletes its files in the end.
+    withExtendedLifetime(others) {}
+  }
+
   @Test("an upload presents its certificate")
   func uploadCertificate() async throws {
     let certificates = try await TestCertificates()

@@ -70,7 +70,10 @@ extension EasyHandle {
       set(CURLOPT_SSLCERT, certificate)
       set(CURLOPT_SSLKEY, key)
     case .pem(let certificate, let key):
-      set(CURLOPT_SSLCERT_BLOB, blob: certificate)
+      // libcurl compares certificates before it reuses a connection, and no private keys: a request with another key
+      // must not use a connection for which the right one was shown. OpenSSL skips text outside the blocks.
+      let mark = "\n\(HashFunction.sha256.digest(of: key).hex)\n"
+      set(CURLOPT_SSLCERT_BLOB, blob: certificate + Data(mark.utf8))
       set(CURLOPT_SSLKEY_BLOB, blob: key)
     case .pkcs12File(let path):
       set(CURLOPT_SSLCERTTYPE, "P12")
