@@ -26,22 +26,18 @@ extension OptionVisitor {
   }
 
   /// Bytes per second, which clients may write as `1M`.
-  mutating func rate(_ name: String, _ value: inout Int64?) throws {
-    var field = value.map(RateField.init)
-    try option(name, &field, default: nil)
-    value = field?.value
-  }
+  mutating func rate(_ name: String, _ value: inout Int64?) throws { try quantity(ByteRate.self, name, &value) }
 
   /// Bytes, which clients may write as `1M`.
-  mutating func size(_ name: String, _ value: inout Int64?) throws {
-    var field = value.map(SizeField.init)
-    try option(name, &field, default: nil)
-    value = field?.value
-  }
+  mutating func size(_ name: String, _ value: inout Int64?) throws { try quantity(ByteSize.self, name, &value) }
 
   /// Seconds, which clients may write as `5m`.
-  mutating func seconds(_ name: String, _ value: inout Double?) throws {
-    var field = value.map(SecondsField.init)
+  mutating func seconds(_ name: String, _ value: inout Double?) throws { try quantity(TimeSpan.self, name, &value) }
+
+  private mutating func quantity<Amount: Quantity>(
+    _ type: Amount.Type, _ name: String, _ value: inout Amount.Number?
+  ) throws {
+    var field = value.map { QuantityField<Amount>($0) }
     try option(name, &field, default: nil)
     value = field?.value
   }
@@ -106,32 +102,13 @@ private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatab
   }
 }
 
-private struct RateField: Codable, Equatable, Sendable {
-  let value: Int64
-  init(_ value: Int64) { self.value = value }
-  init(from decoder: any Decoder) throws { value = try ByteRate(from: decoder).bytesPerSecond }
+/// The number of an amount, as an option holds it.
+private struct QuantityField<Amount: Quantity>: Codable, Equatable, Sendable {
+  let value: Amount.Number
 
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
-}
+  init(_ value: Amount.Number) { self.value = value }
 
-private struct SizeField: Codable, Equatable, Sendable {
-  let value: Int64
-  init(_ value: Int64) { self.value = value }
-  init(from decoder: any Decoder) throws { value = try ByteSize(from: decoder).bytes }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
-}
-
-private struct SecondsField: Codable, Equatable, Sendable {
-  let value: Double
-  init(_ value: Double) { self.value = value }
-  init(from decoder: any Decoder) throws { value = try TimeSpan(from: decoder).seconds }
+  init(from decoder: any Decoder) throws { value = try Amount(from: decoder).number }
 
   func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()

@@ -1,13 +1,8 @@
 import WireValues
 
 /// A duration as people write it: `30`, `30s`, `5m`, `2h`, `500ms`; more than 0.
-public struct TimeSpan: Codable, Equatable, Sendable {
+public struct TimeSpan: Equatable, Sendable {
   public let seconds: Double
-
-  public init?(seconds: Double) {
-    guard seconds > 0, seconds <= 366 * 86400 else { return nil }
-    self.seconds = seconds
-  }
 
   public init?(_ text: String) {
     var digits = Substring(text)
@@ -26,25 +21,21 @@ public struct TimeSpan: Codable, Equatable, Sendable {
       digits.removeLast()
     }
     guard let number = decimal(digits) else { return nil }
-    self.init(seconds: number * factor)
+    self.init(number: number * factor)
   }
 
   public var duration: Duration { .seconds(seconds) }
+}
 
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let parsed =
-      if let number = try? container.decode(Double.self) { TimeSpan(seconds: number) } else {
-        TimeSpan(try container.decode(String.self))
-      }
-    guard let parsed else { throw WireError("a duration is like 30, 30s, 5m or 2h, more than 0") }
-    self = parsed
+extension TimeSpan: Codable, Quantity {
+  var number: Double { seconds }
+
+  init?(number: Double) {
+    guard number > 0, number <= 366 * 86400 else { return nil }
+    seconds = number
   }
 
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(seconds)
-  }
+  static let expected = "a duration is like 30, 30s, 5m or 2h, more than 0"
 }
 
 /// Digits with at most one point: no sign, exponent, `inf` or `nan`, which `Double.init` would take.
