@@ -17,7 +17,7 @@ public struct JobFailure: Codable, Equatable, Sendable {
   }
 
   /// The stable codes. Open on purpose: `http-…` has one for every status.
-  public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  public struct Code: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
@@ -62,17 +62,6 @@ public struct JobFailure: Codable, Equatable, Sendable {
     public static let dependency = Code(rawValue: "dependency")
     public static let cancelled = Code(rawValue: "cancelled")
     public static let `internal` = Code(rawValue: "internal")
-  }
-}
-
-extension JobFailure.Code: Codable {
-  public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(String.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
   }
 }
 

@@ -1,5 +1,5 @@
 /// The permanent number of a job: assigned by the store, never used twice in one state directory.
-public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct JobID: RawRepresentable, Codable, Hashable, Comparable, Sendable, CustomStringConvertible {
   public let rawValue: Int64
 
   public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -14,15 +14,4 @@ public struct JobID: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
   public var description: String { String(rawValue) }
 
   public static func < (lhs: JobID, rhs: JobID) -> Bool { lhs.rawValue < rhs.rawValue }
-}
-
-extension JobID: Codable {
-  public init(from decoder: any Decoder) throws {
-    rawValue = try decoder.singleValueContainer().decode(Int64.self)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(rawValue)
-  }
 }
