@@ -18,11 +18,9 @@ public struct BatchChange: Codable, Equatable, Sendable {
   public init(from decoder: any Decoder) throws {
     try decoder.refuseUnknownFields(besides: CodingKeys.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    if container.contains(.maxActive) { maxActive = .some(try container.decodeIfPresent(Int.self, forKey: .maxActive)) }
-    if container.contains(.limitRate) {
-      limitRate = .some(try container.decodeIfPresent(ByteRate.self, forKey: .limitRate)?.bytesPerSecond)
-    }
-    if container.contains(.priority) { priority = .some(try container.decodeIfPresent(Int.self, forKey: .priority)) }
+    maxActive = try container.decodeIfGiven(Int.self, forKey: .maxActive)
+    limitRate = try container.decodeIfGiven(ByteRate.self, forKey: .limitRate).map { $0?.bytesPerSecond }
+    priority = try container.decodeIfGiven(Int.self, forKey: .priority)
   }
 
   public func encode(to encoder: any Encoder) throws {

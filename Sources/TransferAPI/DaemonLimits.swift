@@ -85,16 +85,10 @@ public struct DaemonLimitChange: Codable, Equatable, Sendable {
     try decoder.refuseUnknownFields(besides: CodingKeys.self)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     reset = try container.decodeIfPresent(Bool.self, forKey: .reset) ?? false
-    func rate(_ key: CodingKeys) throws -> Int64?? {
-      guard container.contains(key) else { return nil }
-      return .some(try container.decodeIfPresent(ByteRate.self, forKey: key)?.bytesPerSecond)
-    }
-    down = try rate(.down)
-    up = try rate(.up)
+    down = try container.decodeIfGiven(ByteRate.self, forKey: .down).map { $0?.bytesPerSecond }
+    up = try container.decodeIfGiven(ByteRate.self, forKey: .up).map { $0?.bytesPerSecond }
     if container.contains(.maxActive) { maxActive = try container.decode(Int.self, forKey: .maxActive) }
-    if container.contains(.maxPerOrigin) {
-      maxPerOrigin = .some(try container.decodeIfPresent(Int.self, forKey: .maxPerOrigin))
-    }
+    maxPerOrigin = try container.decodeIfGiven(Int.self, forKey: .maxPerOrigin)
   }
 
   public func encode(to encoder: any Encoder) throws {

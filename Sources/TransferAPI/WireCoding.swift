@@ -123,3 +123,10 @@ extension Decoder {
     _ = try fieldNames { Key(stringValue: $0) != nil }
   }
 }
+
+extension KeyedDecodingContainer {
+  /// A field that a change may set or remove: `nil` if it is missing, `.some(nil)` for `null`.
+  func decodeIfGiven<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?? {
+    contains(key) ? .some(try decodeIfPresent(type, forKey: key)) : nil
+  }
+}
