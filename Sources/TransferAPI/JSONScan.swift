@@ -52,6 +52,13 @@ struct JSONScan {
 
   mutating func optionalString() -> String?? { skip("null") ? .some(nil) : string().map { $0 } }
 
+  /// One of a few words.
+  mutating func optionalWord<Word: RawRepresentable<String>>(_ type: Word.Type) -> Word?? {
+    guard let word = optionalString() else { return nil }
+    guard let word else { return .some(nil) }
+    return Word(rawValue: word).map { $0 }
+  }
+
   /// `"2026-11-21T04:17:09.000Z"`. Before 1600 the formatter's calendar is the Julian one: `nil`.
   mutating func optionalDate() -> Date?? {
     if skip("null") { return .some(nil) }

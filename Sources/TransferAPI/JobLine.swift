@@ -76,18 +76,6 @@ public struct JobLine: Sendable {
     return Waiting(reason, until: until, detail)
   }
 
-  private static func optionalPhase(_ scan: inout JSONScan) -> RelayPhase?? {
-    guard let word = scan.optionalString() else { return nil }
-    guard let word else { return .some(nil) }
-    return RelayPhase(rawValue: word).map { $0 }
-  }
-
-  private static func optionalResult(_ scan: inout JSONScan) -> JobResult?? {
-    guard let word = scan.optionalString() else { return nil }
-    guard let word else { return .some(nil) }
-    return JobResult(rawValue: word).map { $0 }
-  }
-
   /// Reads a line that `write` has made.
   /// - Returns: `nil` for other JSON, or for a line with an error or an action: `WireCoding` reads them.
   public func read(_ line: some Collection<UInt8>) -> Job? {
@@ -108,9 +96,9 @@ public struct JobLine: Sendable {
       scan.skip(",\"id\":"), let id = scan.number(), scan.skip(",\"key\":"), let key = scan.optionalString(),
       scan.skip(",\"kind\":"), let kind = scan.string().flatMap(JobKind.init(rawValue:)),
       scan.skip(",\"maxAttempts\":"),
-      let maxAttempts = scan.number(), scan.skip(",\"phase\":"), let phase = optionalPhase(&scan),
+      let maxAttempts = scan.number(), scan.skip(",\"phase\":"), let phase = scan.optionalWord(RelayPhase.self),
       scan.skip(",\"priority\":"), let priority = scan.number(),
-      scan.skip(",\"result\":"), let result = optionalResult(&scan), scan.skip(",\"retryAt\":"),
+      scan.skip(",\"result\":"), let result = scan.optionalWord(JobResult.self), scan.skip(",\"retryAt\":"),
       let retryAt = scan.optionalDate(), scan.skip(",\"source\":"),
       let source = scan.string(), scan.skip(",\"startedAt\":"), let startedAt = scan.optionalDate(),
       scan.skip(",\"state\":"), let state = scan.string().flatMap(JobState.init(rawValue:)),
