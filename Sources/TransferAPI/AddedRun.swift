@@ -38,7 +38,7 @@ public struct AddedRun: Equatable, Sendable {
 
   /// Reads what `json` writes, from bytes that are contiguous in memory. Other JSON of the same meaning is not read: `nil`.
   public init?(json text: some Collection<UInt8>) {
-    let run = text.withContiguousStorageIfAvailable { Self(scanning: UnsafeRawBufferPointer($0)) } ?? nil
+    let run: AddedRun? = text.withContiguousStorageIfAvailable { Self(scanning: UnsafeRawBufferPointer($0)) } ?? nil
     guard let run else { return nil }
     self = run
   }

@@ -25,7 +25,7 @@ struct JSONScan {
     var index = isNegative ? 1 : 0
     let start = index
     var value: Int64 = 0
-    while index < rest.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(rest[index]) {
+    while index < rest.count, rest[index].isASCIIDigit {
       guard index - start < 18 else { return nil }  // checked: indices of the text
       value = value * 10 + Int64(rest[index] - UInt8(ascii: "0"))  // checked: at most 18 digits
       index += 1
@@ -81,7 +81,7 @@ struct JSONScan {
   private func digits(_ start: Int, _ count: Int) -> Int? {
     var value = 0
     for index in start..<(start + count) {  // checked: constants of this program
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(rest[index]) else { return nil }
+      guard rest[index].isASCIIDigit else { return nil }
       value = value * 10 + Int(rest[index] - UInt8(ascii: "0"))
     }
     return value

@@ -46,6 +46,12 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
   }
 }
 
+extension UInt8 {
+  @inlinable public var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+  @inlinable public var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+}
+
 extension StringProtocol {
   /// Without the spaces and tabs around it (`OWS`, RFC 9110 §5.6.3); those inside stay.
   @inlinable public func trimmingBlanks() -> SubSequence {

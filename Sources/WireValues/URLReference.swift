@@ -12,7 +12,7 @@ public struct URLReference: Equatable, Sendable {
 
   public init(_ text: String) {
     var rest = text[...]
-    if let end = rest.firstIndex(ofASCII: ":/?#"), rest.utf8[end] == UInt8(ascii: ":"), Self.isScheme(rest[..<end]) {
+    if let end = rest.firstIndex(ofASCII: ":/?#"), rest.utf8[end] == UInt8(ascii: ":"), rest[..<end].isURLScheme {
       scheme = rest[..<end]
       rest = rest.suffix(after: end)
     } else {
@@ -39,13 +39,6 @@ public struct URLReference: Equatable, Sendable {
       authority = nil
     }
     path = rest
-  }
-
-  /// RFC 3986 §3.1
-  private static func isScheme(_ text: Substring) -> Bool {
-    func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-    guard let first = text.utf8.first, isLetter(first) else { return false }
-    return text.utf8.allSatisfy { isLetter($0) || "0123456789+-.".utf8.contains($0) }
   }
 
   /// The absolute URL that a reference means at this URL (RFC 3986 §5.2). A reference with a scheme stays as it is written.

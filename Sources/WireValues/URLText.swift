@@ -54,7 +54,7 @@ public struct URLText: Equatable, Sendable {
         throw .hasControlCharacter("U+" + String(scalar.value, radix: 16, uppercase: true))
       }
     }
-    guard let separator = text.firstRange(ofASCII: "://"), Self.isScheme(text[..<separator.lowerBound]) else {
+    guard let separator = text.firstRange(ofASCII: "://"), text[..<separator.lowerBound].isURLScheme else {
       throw .hasNoScheme
     }
     scheme = text[..<separator.lowerBound].lowercased()
@@ -63,18 +63,6 @@ public struct URLText: Equatable, Sendable {
     if rest[authority.endIndex...].utf8.first == UInt8(ascii: "\\") { throw .hasBackslash }
     (host, port) = try Self.hostAndPort(of: authority)
     guard !host.isEmpty || scheme == "file" else { throw .hasNoHost }
-  }
-
-  /// RFC 3986 §3.1
-  private static func isScheme(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, isLetter(first) else { return false }
-    return text.utf8.allSatisfy { byte in
-      isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
-    }
-  }
-
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
   private static func hostAndPort(of authority: Substring) throws(Problem) -> (Substring, Int?) {
@@ -98,8 +86,17 @@ public struct URLText: Equatable, Sendable {
   /// A colon without a number means the scheme's port (RFC 3986 §3.2.3).
   private static func port(_ digits: Substring) throws(Problem) -> Int? {
     guard !digits.isEmpty else { return nil }
-    let isNumber = digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    guard isNumber, let number = Int(digits), (1...65535).contains(number) else { throw .hasBadPort }
+    guard digits.utf8.allSatisfy(\.isASCIIDigit), let number = Int(digits), (1...65535).contains(number) else {
+      throw .hasBadPort
+    }
     return number
+  }
+}
+
+extension Substring {
+  /// Whether the text has the form of a scheme (RFC 3986 §3.1).
+  var isURLScheme: Bool {
+    guard utf8.first?.isASCIILetter ?? false else { return false }
+    return utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }
   }
 }

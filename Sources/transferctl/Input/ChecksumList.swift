@@ -95,7 +95,7 @@ struct ChecksumList: Equatable, Sendable {
     let rest = line.suffix(after: close).trimmingBlanks()
     let tag = line[..<open].trimmingBlanks()
     guard rest.utf8.first == UInt8(ascii: "="), !tag.isEmpty,
-      tag.utf8.allSatisfy({ isWord($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "/") })
+      tag.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "/") })
     else { return nil }
     let name = line[line.utf8.index(after: open)..<close]
     let hex = rest.suffix(after: rest.startIndex).trimmingBlanks()
@@ -106,11 +106,6 @@ struct ChecksumList: Equatable, Sendable {
     case "md5": return (name, "md5=\(hex)")
     default: return (name, nil)
     }
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-      || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
   /// `HEX  name` or `HEX *name`. The algorithm follows from the length of the digest.
