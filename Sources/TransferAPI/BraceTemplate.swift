@@ -48,7 +48,7 @@ where Field: RawRepresentable<String> & CaseIterable & Equatable & Sendable {
   public var isConstant: Bool { parts.allSatisfy { if case .text = $0 { true } else { false } } }
 
   /// Whether the template ends with a text, not with a field.
-  public var endsWithText: Bool { if case .text? = parts.last { true } else { false } }
+  var endsWithText: Bool { if case .text? = parts.last { true } else { false } }
 
   /// The text with the values of the fields.
   public func filled(_ value: (Field) -> String) -> String {

@@ -2,7 +2,7 @@
 public enum HeaderRules {
   /// Maximum number of fields of a job.
   public static let maximumCount = 100
-  public static let maximumValueBytes = 16 * 1024
+  static let maximumValueBytes = 16 * 1024
   /// Maximum of all names and values of a job, in bytes: they are a part of its row.
   public static let maximumBytes = 256 << 10
 

@@ -15,7 +15,7 @@ extension JobOptions {
     /// Directories below this depth are never entered.
     public static let deepest = 100
     /// Most patterns of each kind.
-    public static let maximumPatterns = 100
+    static let maximumPatterns = 100
 
     public init() {}
 

@@ -48,9 +48,9 @@ extension JobOptions {
 
     /// The value of `proxy` for a direct connection.
     public static let direct = "none"
-    public static let proxySchemes = ["http", "https", "socks5", "socks5h"]
+    static let proxySchemes = ["http", "https", "socks5", "socks5h"]
     /// Most entries of `resolve` and of `retryStatus`.
-    public static let maximumEntries = 100
+    static let maximumEntries = 100
 
     /// The files that the options name, with the option of each.
     public var files: [(option: String, path: String)] {

@@ -9,7 +9,6 @@ public struct Locations: Equatable, Sendable {
   public var isSocketExplicit: Bool
 
   public static let systemSocket = "/run/transferd/transferd.sock"
-  public static let systemStateDirectory = "/var/lib/transferd"
 
   /// - Parameters:
   ///   - socket: the value of `--socket`.

@@ -77,7 +77,7 @@ public struct URLReference: Equatable, Sendable {
   }
 
   /// The path without `.` and `..` segments (RFC 3986 §5.2.4).
-  public static func withoutDots(_ path: Substring) -> String {
+  static func withoutDots(_ path: Substring) -> String {
     guard path.utf8.contains(UInt8(ascii: ".")) else { return String(path) }
     var segments: [Substring] = []
     let all = path.split(atASCII: "/", keepsEmpty: true)
