@@ -28,9 +28,6 @@ extension JobOptions {
     try? options.visit(&finder)
     return finder.hasFound
   }
-
-  /// The text that takes the place of a secret value.
-  public static let secretMark = SecretNames.mark
 }
 
 private struct SecretRemover: OptionVisitor {
@@ -64,11 +61,9 @@ private struct SecretRemover: OptionVisitor {
   }
 
   mutating func form(_ name: String, _ value: inout [FormField]) throws {
-    for (index, field) in value.enumerated() {
-      guard case .text(let text) = field.value,
-        Secrets.isSecret(queryName: field.name) || Secrets.isSecret(headerName: field.name)
-      else { continue }
-      value[index].value = .text(JobOptions.secretMark)
+    for (index, field) in value.enumerated() where field.hasSecretName {
+      guard case .text(let text) = field.value else { continue }
+      value[index].value = .text(SecretNames.mark)
       secrets.form[index] = text
     }
   }
@@ -114,7 +109,11 @@ private struct RedactionFinder: OptionVisitor {
   }
 
   mutating func form(_ name: String, _ value: inout [FormField]) throws {
-    let secret = value.filter { Secrets.isSecret(queryName: $0.name) || Secrets.isSecret(headerName: $0.name) }
-    if secret.contains(where: { $0.value == .text(JobOptions.secretMark) }) { hasFound = true }
+    if value.contains(where: { $0.hasSecretName && $0.value == .text(SecretNames.mark) }) { hasFound = true }
   }
+}
+
+extension FormField {
+  /// Whether its text is a secret, as the value of a query item or of a header field with this name would be.
+  fileprivate var hasSecretName: Bool { Secrets.isSecret(queryName: name) || Secrets.isSecret(headerName: name) }
 }

@@ -46,5 +46,5 @@ public struct UploadTarget: Equatable, Sendable {
   }
 
   /// Before a query or fragment.
-  private static func pathEnd(_ url: String) -> String.Index { url.firstIndex(ofASCII: "?#") ?? url.endIndex }
+  static func pathEnd(_ url: String) -> String.Index { url.firstIndex(ofASCII: "?#") ?? url.endIndex }
 }

@@ -74,7 +74,7 @@ public struct UploadTemplate: Equatable, Sendable {
   /// The URL to which a name is appended; `nil` if no name is appended.
   public func collection(for file: UploadedFile) -> String? {
     var url = filled(file)
-    if Self.hasNoPath(url) { url.insert("/", at: Self.pathEnd(url)) }
+    if Self.hasNoPath(url) { url.insert("/", at: UploadTarget.pathEnd(url)) }
     return Self.pathEndsWithSlash(url) && template.endsWithText ? url : nil
   }
 
@@ -91,17 +91,12 @@ public struct UploadTemplate: Equatable, Sendable {
 
   /// Whether the URL names only a server or a bucket, without a path.
   private static func hasNoPath(_ url: String) -> Bool {
-    let end = pathEnd(url)
+    let end = UploadTarget.pathEnd(url)
     guard let start = url[..<end].firstRange(ofASCII: "://")?.upperBound, start < end else { return false }
     return !url[start..<end].contains("/")  // checked: start < end by the guard
   }
 
-  /// Before a query or fragment.
-  private static func pathEnd(_ url: String) -> String.Index {
-    url.firstIndex(ofASCII: "?#") ?? url.endIndex
-  }
-
-  private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<pathEnd(url)].hasSuffix("/") }
+  private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<UploadTarget.pathEnd(url)].hasSuffix("/") }
 
   /// All but unreserved characters and the slash, percent-encoded.
   private static func escaped(_ text: Substring) -> String {
