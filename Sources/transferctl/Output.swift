@@ -17,13 +17,7 @@ final class Output: Sendable {
   }
 
   /// Writes the buffer out when it holds more than 64 KiB; call `flush()` when a reader waits for the text.
-  func write(_ text: String) throws(OutputError) {
-    let length = buffer.withLock { buffer in
-      buffer.append(contentsOf: text.utf8)
-      return buffer.count
-    }
-    if length > 1 << 16 { try flush() }
-  }
+  func write(_ text: String) throws(OutputError) { try write(text.utf8) }
 
   /// Writes each number in a line of its own.
   func numbers(_ numbers: ClosedRange<Int64>) throws(OutputError) {

@@ -6,7 +6,7 @@ import TransferAPI
 struct StartStatus {
   let stateDirectory: String
   /// Shows a message to the user.
-  var say: (String) -> Void = { Notice.say($0) }
+  let say: (String) -> Void
   private var told: String?
 
   init(stateDirectory: String, say: @escaping (String) -> Void = { Notice.say($0) }) {

@@ -10,7 +10,6 @@ final class ListFile: Sendable {
   private let descriptor: Int32
   /// Where the list begins: standard input may have been read in part.
   private let start: off_t
-  private let isCopy: Bool
   private let version: Version
 
   /// Identifies a version of the file.
@@ -42,7 +41,7 @@ final class ListFile: Sendable {
       throw InputFile.failure(name, EISDIR)
     }
     if let version = Version(opened) {
-      (descriptor, isCopy, self.version) = (opened, false, version)
+      (descriptor, self.version) = (opened, version)
       start = max(0, lseek(opened, 0, SEEK_CUR))
       return
     }
@@ -51,7 +50,7 @@ final class ListFile: Sendable {
     do {
       try Self.copy(opened, to: copy, name)
       guard let version = Version(copy) else { throw InputFile.failure(name, errno) }
-      (descriptor, isCopy, self.version) = (copy, true, version)
+      (descriptor, self.version) = (copy, version)
       start = 0
     } catch {
       close(copy)

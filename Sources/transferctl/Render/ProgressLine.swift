@@ -52,7 +52,7 @@ enum ProgressLine {
 
   /// `2 running, 5 queued, 3 completed; 45% of 1.2 GiB, 3.1 MiB/s, 2m05s left`
   static func summary(of tracker: JobTracker) -> String {
-    var text = counts(of: tracker)
+    var text = counts(tracker.counts)
     let (done, total) = tracker.bytes
     if let total, let percent = HumanNumbers.percent(done: done, total: total) {
       text += "; \(percent)% of \(HumanNumbers.size(total))"
@@ -66,9 +66,6 @@ enum ProgressLine {
     return text
   }
 
-  /// `2 running, 5 queued, 3 completed`
-  static func counts(of tracker: JobTracker) -> String { counts(tracker.counts) }
-
   /// The same for sums.
   static func summary(of sums: WatchSums) -> String {
     var text = counts(sums.counts)
@@ -79,6 +76,7 @@ enum ProgressLine {
     return text
   }
 
+  /// `2 running, 5 queued, 3 completed`
   static func counts(_ counts: StateCounts) -> String {
     let states: [JobState] = [.running, .queued, .retrying, .paused, .completed, .failed, .cancelled]
     return states.filter { counts[$0] > 0 }.map { "\(counts[$0]) \($0.rawValue)" }
