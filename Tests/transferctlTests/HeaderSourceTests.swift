@@ -53,7 +53,7 @@ import Testing
     let large = try #require(throws: CommandFailure.self) {
       try headers("A: " + String(repeating: "x", count: 3 << 20))
     }
-    #expect(large.message?.contains("too large") == true)
+    #expect(large.message?.contains("larger than \(HeaderSource.maximumBytes) bytes") == true)
     let text = try #require(throws: CommandFailure.self) { try headers(Data([65, 58, 0xFF])) }
     #expect(text.message?.contains("line 1: it is not UTF-8") == true)
   }

@@ -75,29 +75,9 @@ enum HeaderSource: Hashable, Sendable {
       }
       descriptor = number
     }
-    guard descriptor >= 0 else { throw failure(errno) }
+    let source = "headers from \(name)"
+    guard descriptor >= 0 else { throw InputFile.failure(source, errno) }
     defer { if descriptor != STDIN_FILENO { close(descriptor) } }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 1 << 14)
-    while true {
-      let count = Glibc.read(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(errno) }
-      guard count > 0 else { return bytes }
-      bytes += chunk[..<count]  // checked: joins arrays
-      guard bytes.count <= Self.maximumBytes else {
-        throw CommandFailure(.usage, "\(name) is too large for headers: more than \(Self.maximumBytes >> 20) MiB")
-      }
-    }
-  }
-
-  private func failure(_ code: Int32) -> CommandFailure {
-    let status: ExitStatus =
-      switch code {
-      case EACCES, EPERM: .permission
-      case ENOENT, EISDIR, ENOTDIR, EBADF: .usage
-      default: .failed
-      }
-    return CommandFailure(status, "cannot read headers from \(name): \(String(cString: strerror(code)))")
+    return try InputFile.bytes(of: descriptor, source, limit: Self.maximumBytes)
   }
 }

@@ -32,12 +32,12 @@ enum InputFile {
     }
   }
 
-  /// A file of the command line that cannot be opened or read.
+  /// A file or descriptor of the command line that cannot be opened or read.
   static func failure(_ name: String, _ code: Int32) -> CommandFailure {
     let status: ExitStatus =
       switch code {
       case EACCES, EPERM: .permission
-      case ENOENT, EISDIR, ENOTDIR: .usage
+      case ENOENT, EISDIR, ENOTDIR, EBADF: .usage
       default: .failed
       }
     return CommandFailure(status, "cannot read \(name): \(String(cString: strerror(code)))")
