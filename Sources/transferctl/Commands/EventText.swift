@@ -15,7 +15,7 @@ enum EventText {
     }
     if let reason = event.reason { words.append(reason) }
     if let error = event.error, error.message != event.reason {
-      words.append("\(error.message) (\(error.code))")
+      words.append(error.text)
     }
     return ([WireCoding.rfc3339(event.at), String(event.seq)] + words).joined(separator: "  ").printable
   }

@@ -102,7 +102,7 @@ struct FetchedFile {
         let job = try await client.job(id).job
         switch job.state {
         case .completed: return
-        case .failed, .cancelled: throw failure(job.error.map { "\($0.message) (\($0.code))" } ?? "it was cancelled")
+        case .failed, .cancelled: throw failure(job.error?.text ?? "it was cancelled")
         case .queued, .running, .retrying, .paused: break
         }
       } catch ControlError.unreachable {

@@ -165,7 +165,7 @@ enum DetailText {
         HumanNumbers.size(attempt.resumedFrom), HumanNumbers.size(attempt.bytesReceived),
         attempt.httpStatus.map { String($0) } ?? "-", attempt.networkProtocol ?? "-",
         attempt.remoteAddress ?? "-",
-        (attempt.outcome?.rawValue ?? "-") + (attempt.error.map { ": \($0.message) (\($0.code))" } ?? ""),
+        (attempt.outcome?.rawValue ?? "-") + (attempt.error.map { ": \($0.text)" } ?? ""),
       ]
     }
     return [""] + table.lines(rows)

@@ -70,6 +70,6 @@ enum WhyText {
   }
 
   private static func failure(_ job: Job) -> String {
-    job.error.map { "\($0.message) (\($0.code))" } ?? "without a reason"
+    job.error?.text ?? "without a reason"
   }
 }

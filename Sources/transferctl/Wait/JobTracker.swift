@@ -131,8 +131,7 @@ struct JobTracker: Sendable {
     guard let state = entry.state else { return "job \(id) was removed" }
     switch state {
     case .failed:
-      guard let error = entry.error else { return "job \(id) failed" }
-      return "job \(id) failed: \(error.message) (\(error.code))"
+      return "job \(id) failed" + (entry.error.map { ": \($0.text)" } ?? "")
     case .cancelled: return "job \(id) was cancelled"
     case .completed:
       let size =
