@@ -51,7 +51,7 @@ enum Syntax {
   }
 
   /// The URL without its secrets, at most 200 characters.
-  private static func shown(_ url: String) -> String {
+  static func shown(_ url: String) -> String {
     let text = Secrets.redacting(url: url)
     return text.count > 200 ? text.prefix(200) + "…" : text
   }

@@ -206,7 +206,6 @@ private struct GlobParser {
   }
 
   private func fault(_ reason: String) -> WireError {
-    let shown = Secrets.redacting(url: text)
-    return WireError("\(reason) (--glob): \(shown.count > 200 ? shown.prefix(200) + "…" : shown)")
+    WireError("\(reason) (--glob): \(Syntax.shown(text))")
   }
 }

@@ -3,7 +3,7 @@ import TransferAPI
 extension DetailText {
   /// The limits of the daemon, each with where it comes from.
   static func lines(_ limits: DaemonLimits) -> [String] {
-    func rate(_ rate: Int64?) -> String { rate.map { HumanNumbers.size($0) + "/s" } ?? "off" }
+    func rate(_ rate: Int64?) -> String { rate.map(HumanNumbers.rate) ?? "off" }
     let rows = [
       ("down", rate(limits.down), limits.from.down, limits.downUntil),
       ("up", rate(limits.up), limits.from.up, limits.upUntil),

@@ -56,7 +56,7 @@ enum DetailText {
       rows.append(("results", results))
     }
     append(&rows, "max active", detail.maxActive.map(String.init))
-    append(&rows, "rate limit", detail.limitRate.map { HumanNumbers.size($0) + "/s" })
+    append(&rows, "rate limit", detail.limitRate.map(HumanNumbers.rate))
     append(&rows, "priority", detail.priority.map(String.init))
     for (code, count) in detail.failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
       rows.append(("failed: \(code)", String(count)))
@@ -98,7 +98,7 @@ enum DetailText {
     append(&rows, "pieces", options.download.pieces?.description)
     if case .fixed(let count) = options.download.segments { rows.append(("segments", String(count))) }
     append(&rows, "new URL from", options.download.urlFrom?.description)
-    append(&rows, "rate limit", options.limitRate.map { HumanNumbers.size($0) + "/s" })
+    append(&rows, "rate limit", options.limitRate.map(HumanNumbers.rate))
     append(&rows, "connect timeout", options.connectTimeout.map(seconds))
     append(&rows, "stall timeout", options.stallTimeout.map(seconds))
     append(&rows, "retry for", options.schedule.retryFor.map(seconds))
