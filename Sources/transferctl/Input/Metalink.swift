@@ -199,14 +199,12 @@ struct MetalinkBuilder {
     file?.urls.append((priority, text))
   }
 
-  /// Of several digests the strongest one counts.
+  /// Of several digests the strongest one counts: it is the longest.
   private mutating func takeHash(_ text: String) throws(WireError) {
     guard let algorithm = Self.algorithm(attributes["type"]) else { return }
     do throws(WireError) {
       let checksum = try Checksum(parsing: "\(algorithm.rawValue)=\(text)")
-      if Self.strength(algorithm) > file?.checksum.map({ Self.strength($0.algorithm) }) ?? 0 {
-        file?.checksum = checksum
-      }
+      if algorithm.byteCount > file?.checksum?.algorithm.byteCount ?? 0 { file?.checksum = checksum }
     } catch {
       throw fault(error.description)
     }
@@ -214,15 +212,6 @@ struct MetalinkBuilder {
 
   private static func algorithm(_ type: String?) -> Checksum.Algorithm? {
     type.flatMap { Checksum.Algorithm(rawValue: $0.lowercased()) }
-  }
-
-  private static func strength(_ algorithm: Checksum.Algorithm) -> Int {
-    switch algorithm {
-    case .sha512: 4
-    case .sha256: 3
-    case .sha1: 2
-    case .md5: 1
-    }
   }
 
   // MARK: Pieces
@@ -252,8 +241,8 @@ struct MetalinkBuilder {
 
   private mutating func endPieces() {
     guard let (algorithm, length) = file?.pieces, let digests = file?.digests, !digests.isEmpty else { return }
-    let known = file?.best.flatMap { Checksum.Algorithm(rawValue: $0.algorithm) }.map(Self.strength) ?? 0
-    guard Self.strength(algorithm) > known else { return }
+    let known = file?.best.flatMap { Checksum.Algorithm(rawValue: $0.algorithm) }
+    guard algorithm.byteCount > known?.byteCount ?? 0 else { return }
     file?.best = FilePieces(algorithm: algorithm, length: length, digests: Data(digests))
   }
 }
