@@ -27,6 +27,9 @@ extension ControlClient {
     for try await chunk in chunks { try await each(chunk) }
   }
 
+  /// Reads a line of a list of jobs.
+  static func job(from line: Data) throws -> Job { try JobLine().read(line) ?? decode(from: line) }
+
   /// Calls `each` with each page of jobs, in the order of the ids.
   nonisolated(nonsending) func pages(_ query: JobQuery, each: ([Job]) async throws -> Void) async throws {
     for piece in query.pieces {

@@ -65,7 +65,7 @@ struct JobList {
     guard !lines.isEmpty else { return }
     var jobs: [Job] = []
     for line in lines {
-      let job = try JobLine().read(line) ?? ControlClient.decode(from: line)
+      let job = try ControlClient.job(from: line)
       missing?.remove(job.id)
       switch format {
       case .table, .wide: jobs.append(job)

@@ -6,7 +6,7 @@ struct ScratchDirectory: Sendable {
   let path: String
 
   init(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
-    let parent = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let parent = TemporaryFile.directory(environment)
     var template = Array("\(parent)/transferctl-XXXXXX".utf8CString)
     guard let made = mkdtemp(&template), let real = realpath(made, nil) else {
       throw CommandFailure(

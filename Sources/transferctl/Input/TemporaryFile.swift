@@ -6,7 +6,7 @@ enum TemporaryFile {
   /// - Returns: a descriptor for reading and writing.
   static func open(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) -> Int32
   {
-    let directory = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let directory = directory(environment)
     var path = Array("\(directory)/transferctl-XXXXXX".utf8CString)
     // Mode 0600: the input may contain secrets (mkstemp(3)).
     let descriptor = mkstemp(&path)
@@ -17,5 +17,10 @@ enum TemporaryFile {
     unlink(path)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     return descriptor
+  }
+
+  /// The directory for temporary files.
+  static func directory(_ environment: [String: String]) -> String {
+    environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
   }
 }

@@ -97,7 +97,7 @@ actor StatusWatch {
       try await client.jobLines(piece) { chunk in
         for line in splitter.push(chunk) {
           total += 1  // checked: counts the lines of a response
-          if shown.count < rows { shown.append(try JobLine().read(line) ?? ControlClient.decode(from: line)) }
+          if shown.count < rows { shown.append(try ControlClient.job(from: line)) }
         }
       }
     }

@@ -131,7 +131,7 @@ actor Waiter {
       var splitter = LineSplitter()
       try await client.jobLines(query) { chunk in
         for line in splitter.push(chunk) {
-          let job: Job = try JobLine().read(line) ?? ControlClient.decode(from: line)
+          let job = try ControlClient.job(from: line)
           guard state != .completed || job.action?.state == .failed, !sums.hasAnnounced(job.id) else { continue }
           Notice.say(JobTracker.words(of: job))
         }
