@@ -38,12 +38,7 @@ enum FolderCheck {
 
   /// Refuses a target at which each file would replace the one before it.
   private static func checkURLs(of folder: NewFolder) throws(Problem) {
-    let target: UploadTemplate
-    do throws(WireError) {
-      target = try UploadTemplate(parsing: folder.to)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    let target = try validated { try UploadTemplate(parsing: folder.to) }
     guard target.namesOneURL, folder.options.upload.replacesTarget else { return }
     throw Problem(
       .invalid,

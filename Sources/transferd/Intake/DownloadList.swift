@@ -50,11 +50,7 @@ struct DownloadList {
     sample.options.userAgent = nil
     sample.options.referer = nil
     sample.options.s3 = JobOptions.S3()
-    do {
-      try job.options.check()
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    try validated { try job.options.check() }
     _ = try validation.spec(sample)
   }
 

@@ -56,11 +56,7 @@ extension JobIntake {
     var checked = options
     // The change drops them.
     if !url.isHTTP, url.scheme != "s3" { (checked.headers, checked.secretHeaders) = ([:], [:]) }
-    do {
-      try checked.check(scheme: url.scheme)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    try validated { try checked.check(scheme: url.scheme) }
     var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {

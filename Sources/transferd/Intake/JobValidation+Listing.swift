@@ -38,11 +38,6 @@ extension JobValidation {
         .invalid, "the URL of a directory cannot have a query: it would be missing in the URLs of its files")
     }
     guard !url.path.hasTrailingSlash else { return url }
-    let credentials = url.credentials
-    do throws(TransferError) {
-      return try RequestURL(allowingS3: url.string + "/").with(credentials)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    return try validated { try RequestURL(allowingS3: url.string + "/").with(url.credentials) }
   }
 }

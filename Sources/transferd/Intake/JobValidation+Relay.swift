@@ -8,22 +8,16 @@ extension JobValidation {
   /// - Throws: `Problem` that describes the invalid option.
   func relaySpec(_ given: NewJob) throws(Problem) -> JobSpec {
     var job = given
-    do throws(WireError) {
+    try validated {
       try job.checkRelay()
       try job.nameRelayTarget()
-    } catch {
-      throw Problem(.invalid, error.description)
     }
     try Self.checkLength(of: job.source)
     let source = try Self.downloadURL(job.source)
     let text = job.destination ?? ""
     try Self.checkLength(of: text)
     let target = try Self.target(text)
-    do throws(WireError) {
-      try job.checkRelaySides(source: source.scheme, target: target.scheme)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    try validated { try job.checkRelaySides(source: source.scheme, target: target.scheme) }
     let (down, up) = (job.options.ofRelaySource(source.scheme), job.options.ofRelayTarget(target.scheme))
     try Self.checkS3(down, source)
     try Self.checkS3(up, target)

@@ -7,11 +7,7 @@ extension JobValidation {
   /// Parses the URL of a file or of an S3 object.
   static func target(_ text: String) throws(Problem) -> RequestURL {
     guard text.lowercased().hasPrefix("s3://") else { return try url(text) }
-    do {
-      return try RequestURL(allowingS3: text)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    return try validated { try RequestURL(allowingS3: text) }
   }
 
   /// The origin that connections and limits are counted for. For S3 without an endpoint it is the bucket's host.

@@ -32,11 +32,9 @@ struct JobValidation {
       case .listing: try listingSpec(job)
       case .relay: try relaySpec(job)
       }
-    do {
+    try validated {
       if job.kind != .relay { try job.checkRelay() }
       try job.checkListing()
-    } catch {
-      throw Problem(.invalid, error.description)
     }
     try complete(&spec, from: job)
     try checkFreshness(of: spec, job)
@@ -66,14 +64,12 @@ struct JobValidation {
   /// - Returns: the options with the checksum in its usual form.
   static func checked(_ options: JobOptions, _ url: RequestURL) throws(Problem) -> JobOptions {
     var options = options
-    do {
+    try validated {
       try options.check(scheme: url.scheme)
       options.download.checksum = try options.download.checksum.map { text throws(WireError) in
         try Checksum(parsing: text).description
       }
       try options.download.completeExisting()
-    } catch {
-      throw Problem(.invalid, error.description)
     }
     try checkNetwork(options.network)
     return options
@@ -82,11 +78,9 @@ struct JobValidation {
   /// Whether the file has changed is found out by its path, which must be known, and at each run, for which a key stands in
   /// the way.
   private func checkFreshness(of spec: JobSpec, _ job: NewJob) throws(Problem) {
-    do {
+    try validated {
       try job.checkFreshness()
       try job.checkSuccessAction()
-    } catch {
-      throw Problem(.invalid, error.description)
     }
     guard spec.kind == .download, spec.options.download.ifChanged, spec.destination.hasTrailingSlash else { return }
     throw Problem(.invalid, "ifChanged needs a file name, and the URL has none; give destination, or -o")
@@ -103,11 +97,7 @@ struct JobValidation {
     guard Self.priorities.contains(job.priority) else {
       throw Problem(.invalid, "the priority must be from -1000 to 1000")
     }
-    do {
-      try job.checkDependencies()
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    try validated { try job.checkDependencies() }
     spec.priority = job.priority
     spec.paused = job.paused
     // With `retryFor` alone only the time counts.
@@ -116,12 +106,7 @@ struct JobValidation {
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
-    let url: RequestURL
-    do {
-      url = try RequestURL(text)
-    } catch {
-      throw Problem(.invalid, error.description)
-    }
+    let url = try validated { try RequestURL(text) }
     // The engine supports `file:`, but a user who may add jobs may not have access to the files that the daemon can use.
     guard url.scheme != "file" else { throw Problem(.invalid, "the scheme \"file\" is not supported") }
     return url
@@ -170,11 +155,7 @@ struct JobValidation {
     guard path.utf8.count <= maximumPathBytes else { throw Problem(.invalid, "the path is too long") }
     var components: [Substring] = []
     for component in path.componentsOfPath where component != "." {
-      do {
-        try SafeFileName.check(String(component))
-      } catch {
-        throw Problem(.invalid, error.description)
-      }
+      try validated { try SafeFileName.check(String(component)) }
       components.append(component)
     }
     guard !components.isEmpty || isDirectory else { throw Problem(.invalid, "the path names no file") }
