@@ -7,9 +7,7 @@ extension JobIntake {
   /// Changes the priority, the rate limit or the URL of a job. The change is durable when this returns.
   func update(_ id: JobID, _ change: JobChange, in scope: Scope) async -> Result<ChangedJob, Problem> {
     do {
-      if let priority = change.priority, !JobValidation.priorities.contains(priority) {
-        throw Problem(.invalid, "the priority must be from -1000 to 1000")
-      }
+      if let priority = change.priority { try JobValidation.check(priority: priority) }
       if let rate = change.limitRate, rate < 0 {
         throw Problem(.invalid, "the rate limit must be 0 (none) or more")
       }
@@ -42,8 +40,7 @@ extension JobIntake {
     try JobValidation.checkLength(of: text)
     let isUpload = record.job.kind == .upload
     let given = isUpload ? try JobValidation.target(text) : try JobValidation.downloadURL(text)
-    // The text of a URL has no credentials.
-    let credentials = given.credentials.map { JobSpec.Credentials(username: $0.username, password: $0.password) }
+    let credentials = JobValidation.credentials(of: given)
     var (url, target) = (given, UploadTarget(url: given.string))
     if isUpload {
       let options = record.spec.options.upload

@@ -14,7 +14,7 @@ extension JobValidation {
     var spec = JobSpec(
       owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3),
       destination: try Self.checked(directory, true),
-      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+      credentials: Self.credentials(of: url))
     spec.kind = .listing
     spec.options = try Self.checked(job.options, url)
     spec.options.listing.recursive = true

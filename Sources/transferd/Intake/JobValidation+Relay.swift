@@ -31,8 +31,4 @@ extension JobValidation {
     spec.spool = RelaySpool.place(of: source.string)
     return spec
   }
-
-  private static func credentials(of url: RequestURL) -> JobSpec.Credentials? {
-    url.credentials.map { .init(username: $0.username, password: $0.password) }
-  }
 }

@@ -17,7 +17,7 @@ extension JobValidation {
     var spec = JobSpec(
       owner: caller.uid, uploading: try Self.source(job), to: url.string,
       origin: try Self.origin(of: url, job.options.s3),
-      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+      credentials: Self.credentials(of: url))
     spec.spool = job.spool
     spec.options = try Self.checked(job.options, url)
     try Self.checkS3(job.options, url)

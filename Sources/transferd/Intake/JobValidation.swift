@@ -51,7 +51,7 @@ struct JobValidation {
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
       owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3), destination: destination,
-      credentials: url.credentials.map { .init(username: $0.username, password: $0.password) })
+      credentials: Self.credentials(of: url))
     spec.options = try Self.checked(job.options, url)
     try Self.checkS3(job.options, url)
     spec.options.download.nameFromResponse = destination.hasTrailingSlash
@@ -94,15 +94,22 @@ struct JobValidation {
     }
     spec.batch = try Self.name(job.batch, "batch")
     spec.key = try Self.name(job.key, "key")
-    guard Self.priorities.contains(job.priority) else {
-      throw Problem(.invalid, "the priority must be from -1000 to 1000")
-    }
+    try Self.check(priority: job.priority)
     try validated { try job.checkDependencies() }
     spec.priority = job.priority
     spec.paused = job.paused
     // With `retryFor` alone only the time counts.
     let standard = job.options.schedule.retryFor == nil ? maxAttempts : JobOptions.maximumAttempts
     spec.options.maxAttempts = job.options.maxAttempts ?? standard
+  }
+
+  static func check(priority: Int) throws(Problem) {
+    guard priorities.contains(priority) else { throw Problem(.invalid, "the priority must be from -1000 to 1000") }
+  }
+
+  /// The text of a URL has no credentials: they are stored apart.
+  static func credentials(of url: RequestURL) -> JobSpec.Credentials? {
+    url.credentials.map { .init(username: $0.username, password: $0.password) }
   }
 
   static func url(_ text: String) throws(Problem) -> RequestURL {
