@@ -15,11 +15,7 @@ struct RelaySpool: Sendable {
   /// Where the copy of a new job will be, below `directory`: what its row stores.
   /// - Parameter url: of the source, which gives the name. Some targets learn it.
   static func place(of url: String) -> String {
-    let token = [0, 1].map { _ in
-      let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits  // checked: at most 16 digits
-    }.joined()
-    return token + "/" + (URLNames(url).name ?? "download")
+    SpoolDirectory.newToken() + "/" + (URLNames(url).name ?? "download")
   }
 
   /// The path of the copy.

@@ -33,6 +33,14 @@ struct SpoolDirectory: Sendable {
     text.utf8.count == 32 && text.utf8.allSatisfy { (48...57).contains($0) || (97...102).contains($0) }
   }
 
+  /// A random token.
+  static func newToken() -> String {
+    [0, 1].map { _ in
+      let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits  // checked: at most 16 digits
+    }.joined()
+  }
+
   /// Creates an empty file with this name for a user.
   /// - Parameter known: the tokens of jobs; `nil`: they are not known, and the user's files are not counted.
   func create(_ name: String, for uid: UInt32, known: [String: Bool]? = nil) throws(Problem) -> Spool {
@@ -45,7 +53,7 @@ struct SpoolDirectory: Sendable {
       throw Problem(
         .notAllowed, "you have \(Self.maximumWithoutJob) spooled files without a job; add their jobs, or remove them")
     }
-    let token = [0, 1].map { _ in Self.hexadecimal(UInt64.random(in: .min ... .max)) }.joined()
+    let token = Self.newToken()
     let directory = directory(of: token, uid)
     guard mkdir(path, 0o700) == 0 || errno == EEXIST, mkdir(directory, 0o700) == 0 else {
       throw Self.problem("cannot create \(directory)")
@@ -214,10 +222,5 @@ struct SpoolDirectory: Sendable {
     case EACCES, EPERM, EROFS: return Problem(.permission, text)
     default: return Problem(.internal, text)
     }
-  }
-
-  private static func hexadecimal(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }
