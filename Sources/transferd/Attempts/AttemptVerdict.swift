@@ -87,37 +87,28 @@ struct AttemptVerdict {
     _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool, now: Date,
     using generator: inout some RandomNumberGenerator
   ) {
+    guard let stop, error.isCancelled else {
+      return settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)
+    }
     switch stop {
-    case .pause? where error.isCancelled:
+    case .pause:
       settlement.event = .pause
       settlement.resetAttempts = true
       settlement.reason = "paused by request"
       settlement.attempt.outcome = .paused
-    case .deadline? where error.isCancelled:
+    case .deadline:
       settlement.event = .fail
       settlement.failure = .deadline(record.spec.options.schedule.deadline ?? now)
       settlement.attempt.error = settlement.failure
       settlement.attempt.outcome = .failed
       settlement.reason = settlement.failure?.message
       removesPartFile = isPartFileUseless(after: error)
-    case .cancel? where error.isCancelled, .remove? where error.isCancelled:
-      settleCancelled()
-    case .preemption? where error.isCancelled:
-      settleDisplaced(by: "a job with a higher priority took its slot")
-    case .window? where error.isCancelled:
-      settleDisplaced(by: "its window \(record.spec.options.schedule.window?.description ?? "") has closed")
-    case .restart? where error.isCancelled, .shutdown? where error.isCancelled, .quota? where error.isCancelled:
-      settlement.event = .requeue
-      settlement.resetAttempts = true
-      settlement.reason =
-        switch stop {
-        case .restart: "its settings changed"
-        case .quota: "the quota of the day is used up"
-        default: "the daemon stopped"
-        }
-      settlement.attempt.outcome = .interrupted
-    default:
-      settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)
+    case .cancel, .remove: settleCancelled()
+    case .preemption: settleDisplaced(by: "a job with a higher priority took its slot")
+    case .window: settleDisplaced(by: "its window \(record.spec.options.schedule.window?.description ?? "") has closed")
+    case .restart: settleInterrupted(by: "its settings changed")
+    case .quota: settleInterrupted(by: "the quota of the day is used up")
+    case .shutdown: settleInterrupted(by: "the daemon stopped")
     }
   }
 
@@ -125,6 +116,14 @@ struct AttemptVerdict {
   private mutating func settleDisplaced(by reason: String) {
     settlement.event = .requeue
     settlement.isUncounted = true
+    settlement.reason = reason
+    settlement.attempt.outcome = .interrupted
+  }
+
+  /// The job begins to count its attempts anew.
+  private mutating func settleInterrupted(by reason: String) {
+    settlement.event = .requeue
+    settlement.resetAttempts = true
     settlement.reason = reason
     settlement.attempt.outcome = .interrupted
   }
