@@ -19,11 +19,8 @@ extension Handlers {
   private static func addLines(_ request: ControlRequest, _ daemon: DaemonServices) -> Response {
     let (caller, request) = (request.caller, request.request)
     return Reply.lines { writer in
-      let memory = ResponseMemory(request)
       let lines = BoundedQueue<BulkIntake.Line>(limit: maximumLineBytesInQueue) { $0.weight }
-      let responses = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
-        memory.extend()
-      }
+      let responses = ResponseMemory.queue(for: request)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           do {

@@ -15,12 +15,9 @@ extension Handlers {
     let (caller, request) = (request.caller, request.request)
     let checker = try await ListChecker(format, options, daemon.intake, caller)
     return Reply.lines { writer in
-      let memory = ResponseMemory(request)
       let pieces = BoundedQueue<ListCutter.Piece>(limit: maximumPieceBytesInQueue) { $0.weight }
       let groups = BoundedQueue<CheckedLines>(limit: maximumCheckedBytes) { $0.weight }
-      let responses = BoundedQueue<ByteBuffer>(limit: ResponseMemory.freeBytes, weight: { $0.readableBytes }) {
-        memory.extend()
-      }
+      let responses = ResponseMemory.queue(for: request)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           do {
