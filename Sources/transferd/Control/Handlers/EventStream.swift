@@ -97,10 +97,19 @@ struct EventStream {
     for progress in all {
       guard sent[progress.job] != progress else { continue }
       sent[progress.job] = progress
-      buffer.writeString("event: progress\ndata: ")
-      buffer.writeBytes(try Reply.line(progress))
-      buffer.writeString("\n")
+      try buffer.writeEvent("progress", progress)
     }
     if sent.count > all.count * 2 + 64 { sent = sent.filter { id, _ in all.contains { $0.job == id } } }
+  }
+}
+
+extension ByteBuffer {
+  /// Appends a server-sent event whose data is a value as one line of JSON.
+  /// - Parameter id: what a client that connects again sends as `Last-Event-ID`; `nil`: the event leaves it as it is.
+  mutating func writeEvent(_ name: String, id: Int64? = nil, _ value: some Encodable) throws {
+    if let id { writeString("id: \(id)\n") }
+    writeString("event: \(name)\ndata: ")
+    writeBytes(try Reply.line(value))
+    writeString("\n")
   }
 }

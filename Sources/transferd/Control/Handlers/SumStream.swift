@@ -46,9 +46,7 @@ struct SumStream {
     let watched = try await daemon.store.watched(
       batch: batch, since: cursor, limit: Self.maximumFailures, in: batch.map { .owner($0.owner) } ?? scope)
     for event in watched.failures {
-      buffer.writeString("id: \(event.seq)\nevent: \(event.kind.rawValue)\ndata: ")
-      buffer.writeBytes(try Reply.line(event))
-      buffer.writeString("\n")
+      try buffer.writeEvent(event.kind.rawValue, id: event.seq, event)
     }
     cursor = watched.lastEvent
     guard !watched.isPartial else { return true }
@@ -59,9 +57,7 @@ struct SumStream {
     guard sums != sent else { return false }
     sent = sums
     // With this number, a client that reconnects continues after the failures that it has received.
-    buffer.writeString("id: \(cursor)\nevent: sums\ndata: ")
-    buffer.writeBytes(try Reply.line(sums))
-    buffer.writeString("\n")
+    try buffer.writeEvent("sums", id: cursor, sums)
     return false
   }
 }
