@@ -47,8 +47,8 @@ import TransferEngine
     let rules = NetworkRules(daemon: Self.daemon)
     let proxy = ProxyChoice(ProxyConfiguration(ProxyServer(host: "proxy.example", port: 3128)))
     rules.set(.init(redirects: .any, proxy: proxy))
-    #expect(rules.redirects(for: Self.member) == .any && rules.proxy == proxy)
+    #expect(rules.redirects(for: Self.member) == .any && rules.proxy(for: "https://example.org:443") == proxy)
     rules.set(.init())
-    #expect(rules.redirects(for: Self.member) == .public && rules.proxy == .direct)
+    #expect(rules.redirects(for: Self.member) == .public && rules.proxy(for: "https://example.org:443") == .direct)
   }
 }

@@ -35,9 +35,6 @@ final class NetworkRules: Sendable {
   /// Changes the rules for attempts that start from now on.
   func set(_ settings: Settings) { self.settings.withLock { $0 = settings } }
 
-  /// The proxy of jobs that name none, where no rule for the origin names one.
-  var proxy: ProxyChoice { settings.withLock { $0.proxy } }
-
   /// The proxy of jobs that name none.
   func proxy(for origin: String) -> ProxyChoice {
     settings.withLock { $0.origins.rule(for: origin)?.proxy ?? $0.proxy }

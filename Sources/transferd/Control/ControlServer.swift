@@ -18,7 +18,8 @@ struct ControlServer: Sendable {
   func run(onReady: @Sendable () async -> Void) async throws {
     try SocketFile.prepare(path)
     let table = RouteTable(daemon: daemon, access: access, logger: logger)
-    let listener = Listener(limits: limits, refuse: { Reply.refusal($0) }, respond: { await table.respond(to: $0) })
+    let listener = Listener(
+      limits: limits, refuse: { Reply.problem(Problem($0)) }, respond: { await table.respond(to: $0) })
     try await listener.run(on: try ListeningSocket(path: path, group: access.group), onReady: onReady)
   }
 

@@ -62,9 +62,6 @@ enum Reply {
       body: .bytes(ByteBuffer(bytes: data)))
   }
 
-  /// For a request that breaks HTTP or a limit of the server.
-  static func refusal(_ error: RequestError) -> Response { problem(Problem(error)) }
-
   static func text(_ text: String, type: String = "text/plain; charset=utf-8") -> Response {
     Response(status: .ok, headers: ["Content-Type": type], body: .bytes(ByteBuffer(string: text)))
   }
@@ -83,6 +80,7 @@ enum Reply {
 }
 
 extension Problem {
+  /// For a request that breaks HTTP or a limit of the server.
   init(_ error: RequestError) {
     let code: Problem.Code =
       switch error {
