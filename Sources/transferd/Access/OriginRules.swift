@@ -4,12 +4,6 @@ import WireValues
 
 /// What the configuration's section `origins` says about some servers.
 struct OriginRule: Equatable, Sendable {
-  /// The number of connections for one file.
-  enum Segments: Equatable, Sendable {
-    case automatic
-    case fixed(Int)
-  }
-
   var match: OriginPattern
   /// The most transfers at once with each origin that matches; it replaces `maxPerOrigin`.
   var maxActive: Int?
@@ -17,7 +11,8 @@ struct OriginRule: Equatable, Sendable {
   var interval: Duration?
   /// Bytes a second for each origin that matches, in each direction.
   var limitRate: Int64?
-  var segments: Segments?
+  /// The number of connections for one file, for jobs that leave it open.
+  var segments: SegmentCount?
   /// For jobs that name no proxy of their own.
   var proxy: ProxyChoice?
 }

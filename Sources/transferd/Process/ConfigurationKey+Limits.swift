@@ -77,9 +77,8 @@ extension ConfigurationKey {
       TimeSpan($0)?.duration
     }
     rule.limitRate = try fields.value("limitRate", "a rate like 500K or 2M") { ByteRate($0)?.bytesPerSecond }
-    rule.segments = try fields.value("segments", "auto or a whole number from 1 to 32") { text in
-      if text == "auto" { return .automatic }
-      return Int(text).flatMap { (1...32).contains($0) ? .fixed($0) : nil }
+    rule.segments = try fields.value("segments", "auto or a whole number from 1 to 32") {
+      try? SegmentCount(parsing: $0)
     }
     // A password in the URL must not be shown.
     rule.proxy = try fields.value("proxy", "none or a URL: http, https, socks5 or socks5h://HOST:PORT", isPrivate: true)
