@@ -12,10 +12,7 @@ extension JobFailure {
     // The journal writes to the store, so report the store's error.
     if case .hook(.journal, let inner) = error, let store = inner as? StoreError { self = JobFailure(store) }
     // An adapter needs a secret to send a request; a retrier asks for a new URL.
-    if case .hook(.adapter, let inner) = error, let secret = inner as? SecretResolver.Unavailable {
-      self.init(code: .credentials, message: secret.description, transient: secret.isTransient)
-    }
-    if case .hook(.retrier, let inner) = error, let secret = inner as? SecretResolver.Unavailable {
+    if case .hook(_, let inner) = error, let secret = inner as? SecretResolver.Unavailable {
       self.init(code: .credentials, message: secret.description, transient: secret.isTransient)
     }
     if case .hook(.adapter, let inner) = error, let file = inner as? ConnectionFiles.Unusable {
