@@ -29,7 +29,10 @@ struct DestinationCheck {
     }
     if case .move(let directory) = spec.options.onSuccess {
       try checkRules(directory, isUnnamed ? nil : String(spec.destination.baseName))
-      try checkMoveDirectory(directory)
+      if !usable.contains(Array(directory.utf8)) {
+        try Self.checkMoveDirectory(directory)
+        usable.insert(Array(directory.utf8))
+      }
     }
     if let directory = spec.options.download.partDir { try checkPartDirectory(directory) }
     guard !isUnnamed else { return }
@@ -43,8 +46,8 @@ struct DestinationCheck {
     }
   }
 
-  private mutating func checkMoveDirectory(_ path: String) throws(Problem) {
-    guard !usable.contains(Array(path.utf8)) else { return }
+  /// Checks a directory to which files are moved after their transfer.
+  static func checkMoveDirectory(_ path: String) throws(Problem) {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw Problem(.destinationMissing, "the directory \(path) does not exist; create it before files are moved there")
@@ -52,7 +55,6 @@ struct DestinationCheck {
     guard access(path, W_OK | X_OK) == 0 else {
       throw Problem(.permission, "cannot move files to \(path): permission denied")
     }
-    usable.insert(Array(path.utf8))
   }
 
   /// It is never created: on a mount point without its disk, it would be made on the wrong one.

@@ -87,15 +87,7 @@ struct SourceCheck: Sendable {
     guard access(spec.source.parentPath, W_OK | X_OK) == 0 else {
       throw Problem(.permission, "cannot delete or move \(spec.source) afterwards: its directory cannot be written")
     }
-    guard let directory else { return }
-    var status = stat()
-    guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw Problem(
-        .destinationMissing, "the directory \(directory) does not exist; create it first")
-    }
-    guard access(directory, W_OK | X_OK) == 0 else {
-      throw Problem(.permission, "cannot move files to \(directory): permission denied")
-    }
+    if let directory { try DestinationCheck.checkMoveDirectory(directory) }
   }
 
   private static func problem(_ path: String, _ code: Int32) -> Problem {
