@@ -37,8 +37,7 @@ extension Scheduler {
     }
     var failure: Problem?
     do {
-      let group = try await store.apply(
-        verb, toAll: selection, in: scope, at: Date(), reason: "\(verb.rawValue) by request")
+      let group = try await store.apply(verb, toAll: selection, in: scope, at: Date(), reason: verb.reason)
       outcome.changed = group.changed
       outcome.skipped = group.skipped
       if group.changed > 0 { await didChange(by: verb, []) }
@@ -155,7 +154,7 @@ extension Scheduler {
     if verb == .cancel || verb == .remove { await removePartFiles(of: ids, verb, in: scope) }
     let stored: [Result<Bool, StoreError>] =
       if let event = verb.event {
-        await store.transition(ids, event, in: scope, at: Date(), reason: "\(verb.rawValue) by request")
+        await store.transition(ids, event, in: scope, at: Date(), reason: verb.reason)
           .map { $0.map { before in before != (try? before.applying(event)) } }
       } else {
         await store.remove(ids, in: scope, at: Date()).map { $0.map { true } }
@@ -260,6 +259,17 @@ extension JobVerb {
     case .cancel: .cancel
     case .remove: .remove
     case .resume, .retry: nil
+    }
+  }
+
+  /// What the history says of a job that the verb changed.
+  fileprivate var reason: String {
+    switch self {
+    case .pause: "paused by request"
+    case .resume: "resumed by request"
+    case .cancel: "cancelled by request"
+    case .retry: "retried by request"
+    case .remove: "removed by request"
     }
   }
 }
