@@ -28,7 +28,7 @@ struct Transferd: ParsableCommand {
   @Option(help: "Maximum number of concurrent transfers with one origin, or auto.")
   var maxPerOrigin: String?
 
-  @Option(help: "trace, debug, info, notice, warning or error.")
+  @Option(help: "What to log, and all above it: trace, debug, info, notice, warning, error or critical.")
   var logLevel: String?
 
   func validate() throws {
@@ -40,7 +40,7 @@ struct Transferd: ParsableCommand {
       throw ValidationError("--max-per-origin must be auto or from 1 to \(range.upperBound)")
     }
     if let logLevel, Logger.Level(rawValue: logLevel) == nil {
-      throw ValidationError("--log-level must be one of trace, debug, info, notice, warning, error")
+      throw ValidationError("--log-level must be one of trace, debug, info, notice, warning, error, critical")
     }
   }
 
