@@ -7,7 +7,8 @@ struct AddFolder: AsyncParsableCommand {
     commandName: "add", abstract: "Upload what lands in a directory, and print the folder's id.",
     discussion: """
       A file is uploaded once per version (path, size and time), when its size and time have not changed for --settle and no \
-      program has it open for writing. Names that begin with a dot or end in .part or .tmp, and symbolic links, are passed over.
+      program has it open for writing. Names that begin with a dot or end in .part or .tmp, and symbolic links, are passed over. \
+      --key, --root, --paused, --not-before, --deadline and {sha256} are not for folders.
       """)
 
   @OptionGroup var daemon: ConnectionOptions

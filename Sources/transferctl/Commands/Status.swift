@@ -30,7 +30,7 @@ struct Status: AsyncParsableCommand {
   var limit: Int?
 
   @Option(
-    help: "The order of the jobs; the default is their ids, and on a terminal what runs, has failed or comes next.")
+    help: "The order of the jobs; the default is id, and on a terminal running, failed and next jobs first.")
   var order: JobOrder?
 
   @Flag(help: "Redraw the table after each change until interrupted.")

@@ -30,7 +30,7 @@ struct JobArguments: ParsableArguments {
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("Jobs with a higher priority start first; the default is 0.", valueName: "n"))
+    help: ArgumentHelp("Jobs with a higher priority start first.", valueName: "n"))
   var priority = 0
 
   @Flag(help: "Add the jobs paused; resume starts them.")
