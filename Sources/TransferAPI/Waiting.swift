@@ -31,7 +31,7 @@ public struct Waiting: Codable, Equatable, Sendable {
   public var reason: Reason
   /// When it ends by the clock alone; `nil`: something else has to happen.
   public var until: Date?
-  /// The facts, for people: completes "waits: …".
+  /// The facts, for people: completes "waits until TIME: …".
   public var detail: String
 
   public init(_ reason: Reason, until: Date? = nil, _ detail: String) {

@@ -19,8 +19,8 @@ enum WhyText {
   private static func waiting(_ detail: JobDetail) -> (reason: String, remedy: String?) {
     let job = detail.job
     guard let waiting = job.waiting else { return ("starts now", nil) }
-    let until = waiting.until.map { ", until \(WireCoding.rfc3339($0))" } ?? ""
-    return ("waits: \(waiting.detail)\(until)", remedy(waiting, detail))
+    let until = waiting.until.map { " until \(WireCoding.rfc3339($0))" } ?? ""
+    return ("waits\(until): \(waiting.detail)", remedy(waiting, detail))
   }
 
   /// What would let the job run, apart from the clock.
