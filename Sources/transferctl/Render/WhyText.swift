@@ -66,7 +66,7 @@ enum WhyText {
       "runs: attempt \(job.attempt), \(HumanNumbers.size(job.bytesDone))\(total), \(HumanNumbers.rate(job.bytesPerSecond))"
     guard detail.isOutsideWindow else { return text }
     let window = detail.options.schedule.window.map { " \($0)" } ?? ""
-    return text + "; its window\(window) is closed, but its transfer cannot be resumed and is let finish"
+    return text + "; its window\(window) is closed, but its transfer cannot be resumed and may finish"
   }
 
   private static func failure(_ job: Job) -> String {
