@@ -21,7 +21,7 @@ extension Scheduler {
     let isNew = until != nil && queue.quotaEnds == nil
     if until != queue.quotaEnds { send(.quotaUsedUp(until: until)) }
     if isNew { logger.notice("the quota of the day is used up", metadata: ["bytes": "\(quota.used)"]) }
-    // Each time: a transfer may turn out to be resumable later. The others are let finish. If they began again each day, one
+    // Each time: a transfer may turn out to be resumable later. The others may finish. If they began again each day, one
     // that is larger than the quota would never end.
     let resumable = until == nil ? [] : queue.resumableTransfers
     if !resumable.isEmpty { stop(resumable, .quota) }

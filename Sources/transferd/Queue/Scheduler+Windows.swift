@@ -11,7 +11,7 @@ extension Scheduler {
   private static let outsideInterval = 10.0
 
   /// Closes and opens windows in the store, and stops the transfers whose windows are closed, if they can be resumed. The others
-  /// are let finish.
+  /// may finish.
   /// - Returns: the time of the next look; `nil`: none is needed.
   func applyWindows() async throws -> Date? {
     let windows = try await store.windows()
