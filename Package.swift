@@ -116,7 +116,6 @@ let package = Package(
       "transferd",
       dependencies: [
         "HTTPServer", "TransferEngine", "TransferAPI", "Store", "Digests", "CLinux", "Threads", "WireValues",
-        "XMLReader",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
