@@ -112,7 +112,7 @@ import TransferEngine
       ("transferd:\n  proxy: proxy.example:3128\n", ["line 2: proxy cannot be used; it must be none, environment"]),
       ("transferd:\n  proxy: ftp://me:s3cret@h\n", ["proxy cannot be used; it must be"]),
       ("transferd:\n  proxyCredentials: hunter2\n", ["proxyCredentials cannot be used; it must be netrc, env:NAME"]),
-      ("transferd:\n  noProxy: [\"192.0.2.0/99\"]\n", ["noProxy is a list", "192.0.2.0/24"]),
+      ("transferd:\n  noProxy: [\"192.0.2.0/99\"]\n", ["noProxy cannot be used", "192.0.2.0/24"]),
       ("transferd:\n  maxActive: true\n", ["\"true\"", "a whole number"]),
       ("transferd:\n  maxActive:\n", ["maxActive has no value"]),
       ("transferd:\n  maxActive: [1, 2]\n", ["maxActive is a list"]),

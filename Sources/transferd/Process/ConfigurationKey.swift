@@ -88,7 +88,7 @@ struct ConfigurationKey: Sendable {
     guard try !assign(value, &configuration) else { return }
     let given =
       switch value {
-      case .scalar where isPrivate: "cannot be used; it"
+      case .scalar where isPrivate, .list where isList, .mappings where isList: "cannot be used; it"
       case .scalar(let text): "is \"\(text)\"; it"
       case .list, .mappings: "is a list; it"
       case .nothing: "has no value; it"
