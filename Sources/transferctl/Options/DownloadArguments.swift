@@ -14,7 +14,7 @@ struct DownloadArguments: ParsableArguments {
   @Option(
     name: [.customShort("o"), .customLong("output")],
     help: ArgumentHelp(
-      "The file's name, or a path below -d, with {host} {path} {name} of the URL and {n}, the job's number.",
+      "The file's name, or a path below -d, with {host} {path} {name} of the URL and {n}, the number in this call.",
       valueName: "template"),
     completion: .file())
   var output: String?
