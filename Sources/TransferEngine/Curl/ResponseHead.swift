@@ -59,11 +59,10 @@ public struct ResponseHead: Sendable, Equatable {
     return length
   }
 
-  /// Whether the end of the body is marked by its framing, not only by the end of the connection (RFC 9112 §6.3).
-  /// Always true for HTTP/2.
-  public var isSelfDelimiting: Bool {
-    !version.hasPrefix("HTTP/1") || headers[.contentLength] != nil || isChunked
-  }
+  /// Whether the end of the body is known from the response itself, and not only from the end of the connection (RFC
+  /// 9112 §6.3). False for HTTP/2 without Content-Length: to libcurl 7.88 a stream that the server resets with
+  /// `NO_ERROR` in the middle of the body has ended like any other.
+  public var isSelfDelimiting: Bool { headers[.contentLength] != nil || isChunked }
 
   private var isChunked: Bool {
     headers[values: .transferEncoding].contains { $0.lowercased().contains("chunked") }

@@ -149,8 +149,8 @@ extension DownloadPipeline {
     context.head.map(DeclaredDigests.of) ?? []
   }
 
-  /// Asks the server for the file's length. The body ended with the connection, which looks the same as a broken
-  /// connection. If the server does not report the length, the file stays unverified.
+  /// Asks the server for the file's length. The body ended with the connection, or with the stream of HTTP/2, which looks
+  /// the same as a broken one. If the server does not report the length, the file stays unverified.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
     // An URL that an adapter has replaced, such as one of S3, is asked for as it was sent.
     var request = plan.request.url.isHTTP ? plan.request : context.request ?? plan.request

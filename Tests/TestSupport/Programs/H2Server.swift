@@ -51,6 +51,9 @@ public final class H2Server: Sendable {
         path = urlsplit(target)
         query = {name: values[0] for name, values in parse_qs(path.query).items()}
         print(headers[":method"], target, headers.get("range", "-"), flush=True)
+        if headers[":method"] == "HEAD":
+            connection.send_headers(stream, [(":status", "200"), ("content-length", str(len(content)))], end_stream=True)
+            return False
         with lock:
             count = seen[path.path] = seen.get(path.path, 0) + 1
         fault = query.get("fault") if count <= int(query.get("times", "1000000")) else None
@@ -70,6 +73,8 @@ public final class H2Server: Sendable {
             connection.end_stream(stream)
         elif fault == "reset":
             connection.reset_stream(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
+        elif fault == "silently":
+            connection.reset_stream(stream, h2.errors.ErrorCodes.NO_ERROR)
         elif fault == "refused":
             connection.reset_stream(stream, h2.errors.ErrorCodes.REFUSED_STREAM)
         elif fault == "goaway":

@@ -101,6 +101,12 @@ import Testing
     #expect(head.isSelfDelimiting)
   }
 
+  @Test("only Content-Length and chunks show where a body ends, with HTTP/2 too", arguments: ["HTTP/1.1", "HTTP/2"])
+  func ends(version: String) {
+    #expect(!ResponseHead(status: 200, version: version).isSelfDelimiting)
+    #expect(ResponseHead(status: 200, version: version, headers: [.contentLength: "3"]).isSelfDelimiting)
+  }
+
   private static func head(lengths: [String]) -> ResponseHead {
     ResponseHead(status: 200, headers: HTTPFields(lengths.map { HTTPField(name: .contentLength, value: $0) }))
   }

@@ -17,7 +17,7 @@ import Testing
   // Fault A32.
   @Test(
     "an HTTP/2 download that is interrupted is not complete, and a retry completes it",
-    arguments: ["reset", "refused", "goaway", "eof"], [true, false])
+    arguments: ["reset", "silently", "refused", "goaway", "eof"], [true, false])
   func cut(_ fault: String, _ hasLength: Bool) async throws {
     let certificates = try await TestCertificates()
     let server = try await H2Server(certificates, serving: Self.payload.data)
