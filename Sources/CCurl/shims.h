@@ -86,6 +86,12 @@ static inline CURLcode transfer_getinfo_pointer(CURL *handle, CURLINFO info, voi
   return curl_easy_getinfo(handle, info, value);
 }
 
+// CURL_SOCKET_BAD without a connection.
+static inline curl_socket_t transfer_getinfo_socket(CURL *handle) {
+  curl_socket_t value = CURL_SOCKET_BAD;
+  return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value : CURL_SOCKET_BAD;
+}
+
 static inline CURLcode transfer_getinfo_certificates(CURL *handle, struct curl_certinfo **value) {
   return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
 }

@@ -118,6 +118,13 @@ final class EasyHandle {
     return value.map { String(cString: $0) }
   }
 
+  /// The socket of the connection, also after the transfer; `nil` if libcurl has closed it. Valid until libcurl is
+  /// called again.
+  var socket: Int32? {
+    let socket = transfer_getinfo_socket(pointer)
+    return socket == TRANSFER_SOCKET_BAD ? nil : socket
+  }
+
   private func check(_ code: CURLcode, _ option: CURLoption) {
     // Only our own bugs fail here: an option that this libcurl does not know, or no memory.
     assert(

@@ -27,6 +27,22 @@ extension Transfer {
     }
   }
 
+  /// The socket of a connection that libcurl keeps after a failure, although it may be dead. After a stall libcurl
+  /// closes a connection of HTTP/1.1, but only the stream of HTTP/2: the next transfers would get the connection, and
+  /// stall too.
+  func suspectSocket(after code: CURLcode) -> Int32? {
+    guard code == CURLE_OPERATION_TIMEDOUT || code == CURLE_SEND_ERROR, remote == nil,
+      handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0
+    else { return nil }
+    return handle.socket
+  }
+
+  /// Whether the connection of this socket has brought something to this transfer within the last `time`.
+  func hasReceived(on socket: Int32, within time: Duration) -> Bool {
+    guard let receivedAt, receivedAt.duration(to: .now) < time else { return false }
+    return handle.socket == socket
+  }
+
   /// The error if the interface went away, or has no address yet, while libcurl connected; `nil` for all others.
   func interfaceFailure(_ code: CURLcode) -> TransferError? {
     guard let interface = request.interface, code == CURLE_INTERFACE_FAILED || if_nametoindex(interface) == 0 else {

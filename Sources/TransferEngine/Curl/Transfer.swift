@@ -41,6 +41,8 @@ final class Transfer {
   var refusedAddress: IPAddress?
   /// Another address was permitted, so a failure does not concern the address.
   var isAddressPermitted = false
+  /// When something of the response arrived last.
+  private(set) var receivedAt: ContinuousClock.Instant?
 
   /// An unwanted body of up to this size is read to its end; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -186,6 +188,7 @@ final class Transfer {
 
   /// A result other than the given count ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
+    receivedAt = .now
     noteTLS()
     if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
@@ -225,6 +228,7 @@ final class Transfer {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
+    receivedAt = .now
     if isHeld || bandwidth?.mayReceive(self) == false { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl treats every line that begins with CR as the end of the head, whatever else the line contains. Then no
     // verdict about the body exists.

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import HTTPTypes
 import Synchronization
 
@@ -172,8 +173,19 @@ actor TransferLoop {
       guard message.pointee.msg == CURLMSG_DONE, let pointer = message.pointee.easy_handle,
         let transfer = transfers[pointer]
       else { continue }
-      finish(transfer, transfer.outcome(message.pointee.data.result))
+      let code = message.pointee.data.result
+      dropConnection(of: transfer, after: code)
+      finish(transfer, transfer.outcome(code))
     }
+  }
+
+  /// Ends a connection that seems to be dead, unless it still brings something to another transfer. libcurl has no call
+  /// for that, but a connection that has ended is never used again.
+  private func dropConnection(of transfer: Transfer, after code: CURLcode) {
+    guard let socket = transfer.suspectSocket(after: code) else { return }
+    let time = transfer.request.stallTimeout ?? .zero
+    let isAlive = transfers.values.contains { $0 !== transfer && $0.hasReceived(on: socket, within: time) }
+    if !isAlive { _ = shutdown(socket, Int32(SHUT_RDWR)) }
   }
 
   private func finish(_ transfer: Transfer, _ outcome: TransferOutcome) {

@@ -77,6 +77,9 @@ public final class H2Server: Sendable {
             connection.reset_stream(stream, h2.errors.ErrorCodes.NO_ERROR)
         elif fault == "refused":
             connection.reset_stream(stream, h2.errors.ErrorCodes.REFUSED_STREAM)
+        elif fault == "silence":
+            sock.sendall(connection.data_to_send())
+            threading.Event().wait()
         elif fault == "goaway":
             connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
         sock.sendall(connection.data_to_send())

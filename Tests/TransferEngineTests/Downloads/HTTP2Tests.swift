@@ -36,6 +36,21 @@ import Testing
     try other.expectOnly(Self.payload)
   }
 
+  /// A hung server, or a network that has forgotten the connection: only a new connection helps.
+  @Test("a connection of HTTP/2 on which a download has stalled is not used again")
+  func silence() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let fixture = try DownloadFixture(Self.session(certificates))
+    let url = try RequestURL(server.url("/a?fault=silence&after=200000&times=1"))
+    let request = TransferRequest(url: url, stallTimeout: .seconds(1))
+    let response = try await fixture.download(request, interceptor: .atOnce(1)).response()
+    #expect(response.error == nil, "\(String(describing: response.error))")
+    #expect(response.metrics.last?.networkProtocol == "h2")
+    #expect(response.metrics.last?.isConnectionReused == false)
+    try fixture.expectOnly(Self.payload)
+  }
+
   @Test("an interrupted HTTP/2 response of a data request is a transient error", arguments: ["reset", "goaway", "eof"])
   func data(_ fault: String) async throws {
     let certificates = try await TestCertificates()
