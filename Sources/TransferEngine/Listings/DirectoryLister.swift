@@ -181,6 +181,7 @@ public final class DirectoryLister: Sendable {
     check: (ResponseHead?) throws(TransferError) -> Void = { _ throws(TransferError) in }
   ) async throws -> Page {
     let rule = rule ?? EntryRule(directory: request.url)
+    var isFramed = true
     let stream = session.streamRequest(request, interceptor: interceptor).redirect(
       using: Redirector(behavior: .doNotFollow))
     if let statuses {
@@ -204,6 +205,7 @@ public final class DirectoryLister: Sendable {
         stream.cancel()
         throw error
       }
+      isFramed = head.isSelfDelimiting
     }
     var page = Page()
     var bytes: Int64 = 0
@@ -221,6 +223,7 @@ public final class DirectoryLister: Sendable {
       }
     }
     try parser.finish { page.add(rule.verdict(on: $0)) }
+    guard isFramed || !parser.isCutOff else { throw TransferError.response(.truncated(received: bytes, expected: nil)) }
     return page
   }
 }

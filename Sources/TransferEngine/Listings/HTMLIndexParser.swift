@@ -5,7 +5,7 @@ struct HTMLIndexParser: ListingParser {
   /// A longer tag is passed over. Browsers accept URLs of about this length.
   static let maximumTagBytes = 64 << 10
 
-  private enum Place {
+  private enum Place: Equatable {
     case text
     case tag
     /// Of `<!-- … -->`; the number of dashes that were read last, at most 2.
@@ -18,6 +18,13 @@ struct HTMLIndexParser: ListingParser {
   private var tag: [UInt8] = []
   private var quote: UInt8?
   private var isTooLong = false
+  /// How many of `lists` are open.
+  private var openLists = 0
+
+  /// Elements in which servers list a directory, and whose end tags may not be left out.
+  private static let lists = ["ol", "pre", "table", "ul"].map { Array($0.utf8) }
+
+  var isCutOff: Bool { place != .text || openLists > 0 }
 
   mutating func read(_ bytes: some Collection<UInt8>, _ report: (ListedItem) -> Void) {
     for byte in bytes {
@@ -86,8 +93,13 @@ struct HTMLIndexParser: ListingParser {
   private mutating func endTag(_ report: (ListedItem) -> Void) {
     place = .text
     if isTooLong { return report(.unusable) }
-    let name = tag.prefix { !Self.isBlank($0) && $0 != UInt8(ascii: "/") }.map(Self.lowercased)
-    if name.elementsEqual("script".utf8) || name.elementsEqual("style".utf8) {
+    let isEnd = tag.first == UInt8(ascii: "/")
+    let name = tag.dropFirst(isEnd ? 1 : 0).prefix { !Self.isBlank($0) && $0 != UInt8(ascii: "/") }.map(Self.lowercased)
+    if Self.lists.contains(name) {
+      openLists = max(0, openLists + (isEnd ? -1 : 1))  // checked: at most one for each tag that was read
+    } else if isEnd {
+      return
+    } else if name.elementsEqual("script".utf8) || name.elementsEqual("style".utf8) {
       place = .raw(element: name, matched: 0)
     } else if name.elementsEqual("a".utf8), let text = Self.href(of: tag.dropFirst()) {
       report(.reference(text, isDirectory: nil))

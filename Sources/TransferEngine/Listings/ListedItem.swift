@@ -20,4 +20,10 @@ protocol ListingParser {
   /// The document ends here.
   /// - Throws: `.response(.malformed)`, also for a document that is incomplete.
   mutating func finish(_ report: (ListedItem) -> Void) throws(TransferError)
+  /// What was read looks like the beginning of a document. It counts where the response does not say where it ends.
+  var isCutOff: Bool { get }
+}
+
+extension ListingParser {
+  var isCutOff: Bool { false }
 }

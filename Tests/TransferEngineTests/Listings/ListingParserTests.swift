@@ -54,6 +54,39 @@ import Testing
       try references(Self.caddy) == ["/", "./sub/", "./file%20one.txt", "plain.txt", "quoted 'x'.txt"])
   }
 
+  @Test("a page that ends in the middle of its list or of a tag is cut off")
+  func cutOff() throws {
+    func isCutOff(_ html: some StringProtocol) -> Bool {
+      var parser = HTMLIndexParser()
+      parser.read(Array(html.utf8)) { _ in }
+      return parser.isCutOff
+    }
+    for page in [Self.nginx, Self.apache, Self.caddy, "", "</ul><UL type=x>\n<li>x</UL >", "<pre>x</pre>"] {
+      #expect(!isCutOff(page), "\(page)")
+    }
+    for page in ["<pre>x", "<ul><li><a href=x>x</a><ul></ul>", "<html><a href=x", "<script>x", "<!-- x"] {
+      #expect(isCutOff(page), "\(page)")
+    }
+    #expect(isCutOff(Self.nginx.dropLast(40)))
+  }
+
+  @Test("a list without a length that is cut off is no list", arguments: [true, false])
+  func cutOffOnTheWire(isWhole: Bool) async throws {
+    let page = isWhole ? Self.nginx : String(Self.nginx.prefix(Self.nginx.count / 2 + 60))
+    let server = try LoopbackServer { request in
+      guard request.method == "GET" else { return .response(405) }
+      return [.raw(Data("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n\(page)".utf8)), .close]
+    }
+    let request = try TransferRequest.of(server, "/x/")
+    let lister = DirectoryLister(session: Session(), request: request)
+    do {
+      _ = try await lister.list(request.url) { _ in }
+      #expect(isWhole)
+    } catch TransferError.response(.truncated) {
+      #expect(!isWhole)
+    }
+  }
+
   @Test("hostile pages end, and what cannot be read is counted")
   func hostileHTML() throws {
     #expect(try references("<<a href=x>") == ["x"])
