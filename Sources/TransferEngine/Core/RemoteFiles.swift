@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WireValues
 
 /// File operations on an FTP, SFTP or SCP server, one transfer in each call. Uploads by these protocols use these
@@ -17,6 +18,13 @@ struct RemoteFiles: Sendable {
       return nil
     }
     return receiver.facts
+  }
+
+  /// The bytes of a range of a file; fewer if the file is shorter.
+  func read(_ url: RequestURL, _ range: Range<Int64>) async throws(TransferError) -> Data {
+    let receiver = BytesReceiver(limit: range.count)
+    _ = try await perform(url, .read(from: range.lowerBound), receiver)
+    return receiver.bytes
   }
 
   /// Sends a body as a file, or its rest from an offset on.
@@ -149,7 +157,7 @@ struct RemoteFiles: Sendable {
   }
 
   private func perform(
-    _ url: RequestURL, _ operation: RemoteOptions.Operation, _ receiver: FactsReceiver, content: Content? = nil,
+    _ url: RequestURL, _ operation: RemoteOptions.Operation, _ receiver: any TransferReceiver, content: Content? = nil,
     id: TransferID = TransferID(), about: RequestURL? = nil
   ) async throws(TransferError) -> TransferMetrics {
     precondition(url.origin == request.url.origin, "one server at a time")
@@ -181,6 +189,23 @@ private final class FactsReceiver: TransferReceiver, @unchecked Sendable {
     return .dropBody
   }
   func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict { .stop }
+}
+
+/// Keeps the first bytes of a file, and ends the transfer if there are more.
+///
+/// `@unchecked Sendable`: as for `FactsReceiver`.
+private final class BytesReceiver: TransferReceiver, @unchecked Sendable {
+  private(set) var bytes = Data()
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict { .dropBody }
+  func receive(_ piece: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
+    let wanted = min(limit - bytes.count, piece.count)  // checked: there are never more than `limit` bytes
+    bytes.append(contentsOf: piece.prefix(wanted))  // checked: `wanted` is at least 0
+    return wanted < piece.count ? .stop : .taken
+  }
 }
 
 extension RequestURL {

@@ -1,9 +1,12 @@
 import FoundationEssentials
 import WireValues
 
-/// FTP, FTPS and SFTP: writes to a temporary name, resumes from its length, then renames. SCP has neither lengths nor
-/// renames: it writes to the final name and always begins with the first byte.
+/// FTP, FTPS and SFTP: writes to a temporary name, resumes from its length if its end is the source's, then renames. SCP
+/// has neither lengths nor renames: it writes to the final name and always begins with the first byte.
 struct RemoteFileUpload: UploadStrategy {
+  /// Bytes at the end of what the server has that are read back and compared before the rest is appended.
+  private static let comparedBytes: Int64 = 64 << 10
+
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
     let files = RemoteFiles(session: attempt.wire.session, request: attempt.request)
     let target = attempt.request.url
@@ -37,9 +40,32 @@ struct RemoteFileUpload: UploadStrategy {
     _ attempt: UploadAttempt, _ files: RemoteFiles, _ url: RequestURL
   ) async throws(TransferError) -> Int64 {
     guard let facts = try await files.stat(url), let size = facts.size, size > 0 else { return 0 }
-    if size <= attempt.source.size { return size }
+    if size <= attempt.source.size, try await endsLikeSource(attempt, files, url, size) { return size }
     try await files.remove(url)
     return 0
+  }
+
+  /// Whether the last bytes on the server are those of the source at the same place. The length alone does not tell: a
+  /// server may still write the bytes of a lost connection when the next one begins to append, and then the rest of the
+  /// file is shifted. A server that does not let the file be read is trusted.
+  private func endsLikeSource(
+    _ attempt: UploadAttempt, _ files: RemoteFiles, _ url: RequestURL, _ size: Int64
+  ) async throws(TransferError) -> Bool {
+    let range = max(0, size - Self.comparedBytes)..<size  // checked: size is above 0
+    let stored: Data
+    do throws(TransferError) {
+      stored = try await files.read(url, range)
+    } catch .remote(.cannotResume) {
+      return true
+    } catch .remote(let failure) where !failure.isTransient {
+      return true
+    }
+    let source = attempt.source
+    return try await BlockingIO.run { () throws(TransferError) in
+      var expected = Data()
+      try source.forEachPiece(of: range) { expected.append(contentsOf: $0) }
+      return expected == stored
+    }
   }
 
   /// Sends from an offset; from the first byte if the server cannot continue in the middle of a file.

@@ -54,6 +54,28 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
+  /// A server that is slow to write goes on with the bytes of a lost connection while the next connection appends: the
+  /// temporary file then has bytes twice, and everything after them is shifted. Another kill leaves a plausible length.
+  @Test("FTP and SFTP: a temporary file whose end is not the source's is sent again", arguments: ["ftp", "sftp"])
+  func shifted(_ scheme: String) async throws {
+    let fixture = try UploadFixture(size: 6 << 20)
+    let (ftp, server) = (try await FTPServer(), try await SSHServer())
+    let isFTP = scheme == "ftp"
+    let wanted = try isFTP ? upload(fixture, ftp, "x.bin") : ssh(fixture, server, "sftp", "x.bin")
+    let root = isFTP ? ftp.root : server.root
+    let source = try SourceIdentity(path: fixture.path)
+    let path = try TemporaryName(for: wanted.request.url, source: source).path
+    let bytes = fixture.payload.bytes(0..<2_000_000) + fixture.payload.bytes(1_500_000..<3_000_000)
+    try bytes.write(to: URL(fileURLWithPath: root + "/" + URL(fileURLWithPath: path).lastPathComponent))
+    let ledger = UploadLedger(
+      source: source, target: wanted.request.url.ledgerTarget, progress: .temporary(path: path))
+    let response = await fixture.send(wanted, resumingWith: ledger)
+    #expect(word(response.error) == "success")
+    #expect(response.resumedFrom == 0)
+    #expect(try sha256(ofFile: root + "/x.bin") == fixture.payload.sha256)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: root) == ["x.bin"])
+  }
+
   @Test("FTP: a changed source starts over, onlyIfAbsent keeps the existing file, and abandon leaves no file")
   func ftpPolicies() async throws {
     var options = FTPServer.Options()
