@@ -100,7 +100,8 @@ struct RemoteFiles: Sendable {
 
   /// Renames a file on the server.
   /// - Parameter replacing: replaces an existing file. If the server's rename cannot replace (OpenSSH's SFTP, version 3
-  ///   of the protocol), the existing file is removed first: for a moment there is no file.
+  ///   of the protocol), the existing file is renamed to `aside(of: from)` first and removed afterwards: for a moment
+  ///   there is no file, but a server that refuses renames or ends in between has not lost it.
   /// - Throws: `.exists` without `replacing`. SFTP servers check that themselves; for FTP it is checked before.
   func rename(_ from: RequestURL, to: RequestURL, replacing: Bool) async throws(TransferError) {
     let rename = RemoteCommand.rename(from: try RemotePath(from), to: try RemotePath(to))
@@ -111,9 +112,42 @@ struct RemoteFiles: Sendable {
     do throws(TransferError) {
       try await command(from, [rename])
     } catch .remote(let failure) where !failure.isTransient {
-      // Nothing is removed if the rename would fail anyway.
-      guard try await stat(from) != nil, try await stat(to) != nil else { throw .remote(failure) }
-      try await command(from, [.remove(try RemotePath(to), mayFail: true), rename])
+      // Nothing is touched if the rename would fail anyway, and nothing that cannot be read as a file: a directory
+      // would be put aside with all that is in it.
+      guard try await stat(from) != nil, try await stat(to) != nil, (try? await read(to, 0..<1)) != nil else {
+        throw .remote(failure)
+      }
+      let (old, aside) = (try RemotePath(to), try RemotePath(Self.aside(of: from)))
+      do throws(TransferError) {
+        try await command(
+          from,
+          [.remove(aside, mayFail: true), .rename(from: old, to: aside), rename, .remove(aside, mayFail: true)])
+      } catch .remote(let refusal) {
+        // One of the two renames was refused. After a lost connection nobody knows which were made: nothing is undone.
+        try? await command(from, [.rename(from: aside, to: old)])
+        throw .remote(refusal)
+      }
+    }
+  }
+
+  /// Where a file stays while another takes its name: beside the temporary name of the other.
+  static func aside(of temporary: RequestURL) throws(TransferError) -> RequestURL {
+    let path = temporary.path
+    return try temporary.replacingPath(with: (path.hasSuffix(".part") ? String(path.dropLast(5)) : path) + ".old")
+  }
+
+  /// Removes what a rename that replaces may have left aside; gives it back its name if no file has taken it.
+  func removeAside(of temporary: RequestURL, target: RequestURL) async throws(TransferError) {
+    let aside = try Self.aside(of: temporary)
+    do throws(TransferError) {
+      guard try await stat(aside) != nil else { return }
+    } catch .remote(let failure) where !failure.isTransient {
+      return
+    }
+    do throws(TransferError) {
+      try await rename(aside, to: target, replacing: false)
+    } catch .remote(.exists) {
+      try await remove(aside)
     }
   }
 

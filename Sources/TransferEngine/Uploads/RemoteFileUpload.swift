@@ -1,8 +1,8 @@
 import FoundationEssentials
 import WireValues
 
-/// FTP, FTPS and SFTP: writes to a temporary name, resumes from its length if its end is the source's, then renames. SCP
-/// has neither lengths nor renames: it writes to the final name and always begins with the first byte.
+/// FTP, FTPS and SFTP: writes to a temporary name, resumes from its length if its end is the source's, then renames.
+/// SCP has neither lengths nor renames: it writes to the final name and always begins with the first byte.
 struct RemoteFileUpload: UploadStrategy {
   /// Bytes at the end of what the server has that are read back and compared before the rest is appended.
   private static let comparedBytes: Int64 = 64 << 10
@@ -23,7 +23,9 @@ struct RemoteFileUpload: UploadStrategy {
       throw .remote(.exists(path: target.path))
     }
     var offset: Int64 = 0
+    var isResumed = false
     if case .temporary(name.path)? = attempt.ledger.progress {
+      isResumed = true
       offset = try await length(attempt, files, temporary)
     } else {
       try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
@@ -33,6 +35,8 @@ struct RemoteFileUpload: UploadStrategy {
     let source = attempt.source
     try await BlockingIO.run { () throws(TransferError) in try source.check() }
     try await files.rename(temporary, to: target, replacing: !attempt.upload.onlyIfAbsent)
+    // An earlier attempt may have ended between its two renames. The target is complete: nothing fails any more.
+    if isResumed, !attempt.upload.onlyIfAbsent { try? await files.removeAside(of: temporary, target: target) }
   }
 
   /// Bytes on the server that can be resumed. A file that is longer than the source is not its beginning.
@@ -109,6 +113,9 @@ struct RemoteFileUpload: UploadStrategy {
     _ progress: UploadLedger.Progress, _ request: TransferRequest, _ wire: UploadClient
   ) async throws(TransferError) {
     guard case .temporary(let path) = progress, request.url.scheme != "scp" else { return }
-    try await RemoteFiles(session: wire.session, request: request).remove(try request.url.at(path: path))
+    let files = RemoteFiles(session: wire.session, request: request)
+    let temporary = try request.url.at(path: path)
+    try await files.remove(temporary)
+    try await files.removeAside(of: temporary, target: request.url)
   }
 }

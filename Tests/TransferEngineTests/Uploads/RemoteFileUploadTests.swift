@@ -76,6 +76,62 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: root) == ["x.bin"])
   }
 
+  @Test(
+    "FTP: a server that refuses the rename keeps the file that was to be replaced", arguments: ["RNFR", "RNTO"])
+  func refusedRename(_ command: String) async throws {
+    var options = FTPServer.Options()
+    options.unknownCommands = [command]
+    let ftp = try await FTPServer(options)
+    let (fixture, old) = (try UploadFixture(size: 1000), Payload(size: 77, seed: 5))
+    try old.write(to: ftp.root + "/x.bin")
+    let response = await fixture.send(try upload(fixture, ftp, "x.bin"))
+    #expect(response.error?.isTransient == false)
+    #expect(try sha256(ofFile: ftp.root + "/x.bin") == old.sha256)
+    let ledger = try #require(response.ledger)
+    try await fixture.session.abandon(try upload(fixture, ftp, "x.bin"), ledger: ledger.encoded())
+    #expect(try sha256(ofFile: ftp.root + "/x.bin") == old.sha256)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
+  }
+
+  @Test("SFTP: a directory that has the target's name stays as it is")
+  func directoryInTheWay() async throws {
+    let server = try await SSHServer()
+    let (fixture, inside) = (try UploadFixture(size: 1000), server.root + "/x.bin/inside")
+    try FileManager.default.createDirectory(atPath: server.root + "/x.bin", withIntermediateDirectories: false)
+    try Payload(size: 77, seed: 5).write(to: inside)
+    let wanted = try ssh(fixture, server, "sftp", "x.bin")
+    let response = await fixture.send(wanted)
+    #expect(response.error?.isTransient == false)
+    #expect(FileManager.default.fileExists(atPath: inside))
+    let ledger = try #require(response.ledger)
+    try await fixture.session.abandon(wanted, ledger: ledger.encoded())
+    #expect(try FileManager.default.contentsOfDirectory(atPath: server.root) == ["x.bin"])
+    #expect(FileManager.default.fileExists(atPath: inside))
+  }
+
+  @Test("SFTP: a file that was put aside before a kill comes back after a cancel, and goes after an upload")
+  func aside() async throws {
+    let server = try await SSHServer()
+    let (fixture, old) = (try UploadFixture(size: 1000), Payload(size: 77, seed: 5))
+    let wanted = try ssh(fixture, server, "sftp", "x.bin")
+    let source = try SourceIdentity(path: fixture.path)
+    let path = try TemporaryName(for: wanted.request.url, source: source).path
+    let ledger = UploadLedger(
+      source: source, target: wanted.request.url.ledgerTarget, progress: .temporary(path: path))
+    // The server after a kill between the two renames.
+    try fixture.payload.write(to: path)
+    try old.write(to: String(path.dropLast(5)) + ".old")
+    try await fixture.session.abandon(wanted, ledger: ledger.encoded())
+    #expect(try FileManager.default.contentsOfDirectory(atPath: server.root) == ["x.bin"])
+    #expect(try sha256(ofFile: server.root + "/x.bin") == old.sha256)
+    try fixture.payload.write(to: path)
+    try old.write(to: String(path.dropLast(5)) + ".old")
+    let response = await fixture.send(wanted, resumingWith: ledger)
+    #expect(word(response.error) == "success")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: server.root) == ["x.bin"])
+    #expect(try sha256(ofFile: server.root + "/x.bin") == fixture.payload.sha256)
+  }
+
   @Test("FTP: a changed source starts over, onlyIfAbsent keeps the existing file, and abandon leaves no file")
   func ftpPolicies() async throws {
     var options = FTPServer.Options()
