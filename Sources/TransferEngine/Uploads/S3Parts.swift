@@ -22,6 +22,9 @@ struct S3Parts: Sendable {
   static let maximumParts: Int64 = 10_000
   static let smallestPart: Int64 = 5 << 20
   private static let maximumRetries = 4
+  /// A page has 1,000 parts, with some servers fewer. The limit ends a list that never ends; parts that are not found
+  /// in it are sent again.
+  private static let maximumPages = 200
 
   /// Bytes of one part: whole MiB, large enough for at most 10,000 parts.
   static func size(for total: Int64, wanted: Int64?) -> Int64 {
@@ -53,15 +56,15 @@ struct S3Parts: Sendable {
   func list(_ progress: S3Progress) async throws(TransferError) -> [Int: Part] {
     var parts: [Int: Part] = [:]
     var marker = "0"
-    // A page has up to 1,000 parts. The limit ends a list that never ends.
-    for _ in 0...Self.maximumParts {
+    for _ in 0..<Self.maximumPages {
       let response = try await client.send(
         .init(
           method: .get,
           query: [
             ("max-parts", "1000"), ("part-number-marker", marker), ("uploadId", progress.uploadID),
           ]))
-      guard let root = XMLElement(response.data), root.name == "ListPartsResult" else {
+      // AWS: `ListPartsResult`; others end the name differently.
+      guard let root = XMLElement(response.data), root.name.hasPrefix("ListParts") else {
         throw .response(.malformed("the response to ListParts is not a list"))
       }
       for element in root.all("Part") {
@@ -72,7 +75,7 @@ struct S3Parts: Sendable {
       }
       let next = root["NextPartNumberMarker"]?.text ?? ""
       guard root["IsTruncated"]?.text == "true", let old = CheckedNumber(digits: marker).value,
-        let new = CheckedNumber(digits: next).value, new > old
+        let new = CheckedNumber(digits: next).value, new > old, new < count(progress)
       else { break }
       marker = next
     }

@@ -133,6 +133,30 @@ import Testing
     #expect(s3.count(.part) == 5)
   }
 
+  @Test("a list of parts that never ends is read as far as the file has parts, whatever the list's name is")
+  func endlessList() async throws {
+    let fixture = try UploadFixture(size: Self.size)
+    let s3 = try ScriptedS3 { operation, _, number in
+      switch (operation, number) {
+      case (.complete, 0): return [.reset]
+      case (.list, _):
+        return .response(
+          200,
+          text: "<ListPartsResponse><IsTruncated>true</IsTruncated>"
+            + "<NextPartNumberMarker>\(number + 1)</NextPartNumberMarker></ListPartsResponse>")
+      default: return nil
+      }
+    }
+    let first = await fixture.send(try upload(fixture, s3))
+    #expect(first.error?.isTransient == true)
+    let second = await fixture.send(try upload(fixture, s3), resumingWith: first.ledger)
+    #expect(word(second.error) == "success")
+    #expect(s3.object == fixture.payload.data)
+    // The file has five parts.
+    #expect(s3.count(.list) == 5)
+    #expect(s3.count(.create) == 1)
+  }
+
   @Test("an upload that S3 no longer knows is started again")
   func gone() async throws {
     let fixture = try UploadFixture(size: Self.size)
