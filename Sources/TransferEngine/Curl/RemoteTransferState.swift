@@ -14,6 +14,8 @@ final class RemoteTransferState {
   var dialogueBytes = 0
   var moved: Int64 = 0
   var lastMove = ContinuousClock.now
+  /// The receiver has to wait: no bytes are taken.
+  var isPaused = false
 
   init(_ options: RemoteOptions) {
     self.options = options
@@ -28,7 +30,8 @@ final class RemoteTransferState {
     return RemoteErrors.printable(String(cString: message))
   }
 
-  /// A limit that is longer than libcurl's own. It ends waits inside libcurl that would never end.
+  /// A limit that is longer than libcurl's own. It ends waits inside libcurl that would never end, and waits for which
+  /// libcurl has no timer.
   func silenceLimit(_ request: WireRequest) -> Duration? {
     request.stallTimeout.map { $0 * 2 + request.connectTimeout }
   }

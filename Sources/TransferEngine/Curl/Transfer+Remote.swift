@@ -203,8 +203,6 @@ extension Transfer {
   func progress(received: Int64, sent: Int64) -> Int32 {
     guard let remote else { return 0 }
     if id.isCancelled { return 1 }
-    // While it waits for bandwidth, the server is not to blame.
-    if bandwidth?.isWaiting == true { remote.lastMove = .now }
     let moved = received.saturatingSum(sent)
     if moved != remote.moved {
       remote.moved = moved
@@ -212,11 +210,19 @@ extension Transfer {
       if sent > 0, case .write(let write) = remote.options.operation {
         write.progressed?(write.offset.saturatingSum(sent))
       }
-    } else if let limit = remote.silenceLimit(request), remote.lastMove.duration(to: .now) > limit {
+    } else if let end = silenceEnd, end < .now {
       failure = .connection(.stalled)
       return 1
     }
     return 0
+  }
+
+  /// When the silence of a file server ends this transfer; `nil` for HTTP, and without a time limit.
+  var silenceEnd: ContinuousClock.Instant? {
+    guard let remote, let limit = remote.silenceLimit(request) else { return nil }
+    // While the transfer is suspended, or waits for bandwidth or for its receiver, the server is not to blame.
+    if isHeld || remote.isPaused || bandwidth?.isWaiting == true { remote.lastMove = .now }
+    return remote.lastMove + limit  // checked: the limit is added to a moment that has passed
   }
 
   func judge(hostKey: UnsafeRawBufferPointer) -> Int32 {

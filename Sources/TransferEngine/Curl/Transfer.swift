@@ -253,7 +253,9 @@ final class Transfer {
       case .taken:
         bandwidth?.didReceive(bytes.count)
         return bytes.count
-      case .pause: return Int(TRANSFER_WRITEFUNC_PAUSE)
+      case .pause:
+        remote?.isPaused = true
+        return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
         isStopped = true
         return -1

@@ -14,6 +14,8 @@ actor TransferLoop {
   private var observers: [any TurnObserver] = []
   private let bandwidth: BandwidthLimits
   private let waiting = WaitingTransfers()
+  /// When the silence of file servers has to be examined; `nil` without transfers by FTP or SSH.
+  private var silenceEnd: ContinuousClock.Instant?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -82,6 +84,8 @@ actor TransferLoop {
   /// Without a connection there is nothing to pause (`CURLE_BAD_FUNCTION_ARGUMENT`): a held transfer then pauses itself
   /// at its first byte.
   private func pause(_ transfer: Transfer, _ mask: Int32) {
+    transfer.remote?.lastMove = .now
+    if mask == CURLPAUSE_CONT { transfer.remote?.isPaused = false }
     let code = curl_easy_pause(transfer.handle.pointer, mask)
     guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
     finish(transfer, transfer.outcome(code))
@@ -109,6 +113,8 @@ actor TransferLoop {
 
   private func add(_ transfer: Transfer) {
     transfers[transfer.handle.pointer] = transfer
+    transfer.remote?.lastMove = .now
+    if let end = transfer.silenceEnd { silenceEnd = min(silenceEnd ?? end, end) }
     let code = curl_multi_add_handle(executor.multiPointer, transfer.handle.pointer)
     precondition(code == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(code)))")
   }
@@ -144,8 +150,31 @@ actor TransferLoop {
   private func turn() -> Int32 {
     move()
     continueWaiting()
+    endSilentTransfers()
     endTurn()
-    return waiting.pause
+    return min(waiting.pause, pauseUntilSilence)
+  }
+
+  /// Ends the transfers whose file server has been silent for too long. libcurl has a timer while it connects and while
+  /// bytes move, but none while it waits for the reply to a command: without this, such a wait would never end.
+  private func endSilentTransfers() {
+    guard let due = silenceEnd, due <= .now else { return }
+    silenceEnd = nil
+    for transfer in Array(transfers.values) {
+      guard let end = transfer.silenceEnd else { continue }
+      if end <= .now {
+        finish(transfer, .failed(.connection(.stalled), head: nil, metrics: transfer.metrics))
+      } else {
+        silenceEnd = min(silenceEnd ?? end, end)
+      }
+    }
+  }
+
+  /// Milliseconds until the silence has to be examined.
+  private var pauseUntilSilence: Int32 {
+    guard let silenceEnd else { return WaitingTransfers.forever }
+    return Int32(
+      clamping: max(0, (ContinuousClock.now.duration(to: silenceEnd) + .microseconds(999)).wholeMilliseconds))
   }
 
   /// Continues the transfers that waited for bandwidth, as far as there is some.

@@ -37,6 +37,21 @@ import Testing
     try fixture.expectOnly(payload)
   }
 
+  /// libcurl has no timer for a reply that is due after the time limit for connecting has passed.
+  @Test("a server that does not reply to a command causes a stall error", arguments: ["SIZE", "MDTM", "EPSV", "RETR"])
+  func silent(_ command: String) async throws {
+    let server = try ScriptedFTP(Self.payload) { name, _, _ in name == command ? .reply(Data()) : nil }
+    let fixture = try DownloadFixture(Session(), keeping: [server])
+    var request = try TransferRequest.to(server.url("/a.iso"), stallTimeout: .seconds(2))
+    request.connectTimeout = .seconds(1)
+    let response = try await fixture.download(request).response()
+    guard let error = response.error, case .connection = error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(error.isTransient)
+  }
+
   @Test("a broken connection is resumed", arguments: [Security.plain, .explicit, .implicit])
   func resume(_ security: Security) async throws {
     let (server, fixture, request) = try await serve(security: security) {
