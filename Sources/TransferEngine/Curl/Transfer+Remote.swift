@@ -162,9 +162,22 @@ extension Transfer {
       return -1
     }
     remote.lastMove = .now
+    guard !Self.saysNegativeSize(line) else {
+      failure = .response(.malformed("the server says that the file has fewer than 0 bytes"))
+      return -1
+    }
     let isReply = line.count > 3 && line[..<3].allSatisfy { (48...57).contains($0) } && line[3] == UInt8(ascii: " ")
     if isReply { remote.lastReply = RemoteErrors.printable(String(decoding: line.prefix(600), as: UTF8.self)) }
     return line.count
+  }
+
+  /// Whether a reply to SIZE is a negative number. libcurl reads only the digits at its end: `213 -5` would be five
+  /// bytes, and a file of five bytes would be complete.
+  private static func saysNegativeSize(_ line: UnsafeRawBufferPointer) -> Bool {
+    guard line.starts(with: "213 ".utf8), let number = line.split(separator: UInt8(ascii: " ")).last,
+      number.first == UInt8(ascii: "-"), let digit = number.dropFirst().first
+    else { return false }
+    return (48...57).contains(digit)
   }
 
   /// Whether arriving bytes belong to the file and are wanted. Delivers the facts first.

@@ -37,6 +37,17 @@ import Testing
     try fixture.expectOnly(payload)
   }
 
+  @Test("a negative size is an error, not the size without its sign")
+  func negativeSize() async throws {
+    let server = try ScriptedFTP(Self.payload) { name, _, _ in name == "SIZE" ? .reply(Data("213 -5\r\n".utf8)) : nil }
+    let fixture = try DownloadFixture(Session(), keeping: [server])
+    let response = try await fixture.download(.to(server.url("/a.iso"))).response()
+    guard case .response(.malformed)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+  }
+
   /// libcurl has no timer for a reply that is due after the time limit for connecting has passed.
   @Test("a server that does not reply to a command causes a stall error", arguments: ["SIZE", "MDTM", "EPSV", "RETR"])
   func silent(_ command: String) async throws {
