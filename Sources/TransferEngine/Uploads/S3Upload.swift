@@ -114,6 +114,26 @@ struct S3Upload: UploadStrategy {
     guard root.name == "CompleteMultipartUploadResult" else {
       throw .response(.malformed("the response to CompleteMultipartUpload is \(RemoteErrors.printable(root.name))"))
     }
+    try await compareLength(attempt, client)
+  }
+
+  /// Compares the length of the object that was put together: not every server checks the parts. If the object cannot
+  /// be examined, the earlier response decides.
+  /// - Throws: `.upload(.lengthDiffers)`, and `.cancelled`.
+  private func compareLength(_ attempt: UploadAttempt, _ client: S3Client) async throws(TransferError) {
+    let response: UploadResponse
+    do throws(TransferError) {
+      response = try await client.send(.init(method: .head, headers: [.acceptEncoding: "identity"]))
+    } catch {
+      if error.isCancellation { throw error }
+      return
+    }
+    guard let head = response.head, head.status == 200, head.contentCoding == nil,
+      let length = try? head.contentLength(), length != attempt.source.size
+    else { return }
+    // The server has ended this upload: nothing of it can be continued.
+    attempt.ledger.clear()
+    throw .upload(.lengthDiffers(expected: attempt.source.size, actual: length))
   }
 
   /// Whether the object is the result of an earlier request whose response was lost.

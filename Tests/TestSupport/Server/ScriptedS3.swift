@@ -97,7 +97,7 @@ public final class ScriptedS3: Sendable {
         200, text: "<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>")
     case .head:
       guard let etag = state.etag else { return .response(404) }
-      return [.status(200, headers: ["ETag": etag, "Content-Length": "1"]), .keepAlive]
+      return [.status(200, headers: ["ETag": etag, "Content-Length": "\(state.object?.count ?? 0)"]), .keepAlive]
     case .part, .list, .complete, .abort:
       guard let parts = state.uploads[id] else { return error(404, "NoSuchUpload") }
       switch operation {

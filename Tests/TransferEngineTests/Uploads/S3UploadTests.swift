@@ -29,7 +29,8 @@ import Testing
     #expect(word(response.error) == "success")
     #expect(s3.object == fixture.payload.data)
     #expect(
-      s3.operations.sorted { $0.rawValue < $1.rawValue } == [.complete, .create] + Array(repeating: .part, count: 5))
+      s3.operations.sorted { $0.rawValue < $1.rawValue }
+        == [.complete, .create, .head] + Array(repeating: .part, count: 5))
     #expect(s3.server.counters.maxOpenRequests <= 4)
     for request in s3.server.requests {
       #expect(request.headers["Authorization"]?.hasPrefix("AWS4-HMAC-SHA256 Credential=AKID/") == true)
@@ -40,6 +41,21 @@ import Testing
     // The upload ID is recorded before the first part, and the expected object before the parts are combined.
     #expect(journal.steps.count == 2)
     #expect(response.bytesAcknowledged == Self.size)
+  }
+
+  @Test("an object that is not as long as the file is a permanent error")
+  func shortened() async throws {
+    let fixture = try UploadFixture(size: Self.size)
+    let s3 = try ScriptedS3 { operation, _, _ in
+      operation == .head ? [.status(200, headers: ["Content-Length": "\(Self.size - 1)"]), .keepAlive] : nil
+    }
+    let response = await fixture.send(try upload(fixture, s3), interceptor: .atOnce(3))
+    guard case .upload(.lengthDiffers(Self.size, Self.size - 1))? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(response.ledger == nil)
+    #expect(s3.count(.complete) == 1)
   }
 
   @Test("a small file is one request")
