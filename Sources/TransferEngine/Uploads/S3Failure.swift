@@ -30,6 +30,7 @@ struct S3Failure: Sendable, Equatable {
   private static let transientCodes: Set<String> = [
     "InternalError", "OperationAborted", "RequestTimeout", "ServiceUnavailable", "SlowDown", "Throttling",
     "ThrottlingException", "RequestLimitExceeded", "BadDigest", "XAmzContentSHA256Mismatch",
+    "ConditionalRequestConflict",
   ]
 
   func transferError(_ head: ResponseHead?) -> TransferError {

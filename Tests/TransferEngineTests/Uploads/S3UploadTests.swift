@@ -106,6 +106,18 @@ import Testing
     #expect(s3.count(.create) == 1)
   }
 
+  @Test("onlyIfAbsent: a conflict with another request for the object is tried again")
+  func conflict() async throws {
+    let fixture = try UploadFixture(size: Self.size)
+    let s3 = try ScriptedS3 { operation, _, number in
+      operation == .complete && number == 0 ? ScriptedS3.error(409, "ConditionalRequestConflict") : nil
+    }
+    let response = await fixture.send(try upload(fixture, s3, onlyIfAbsent: true), interceptor: .atOnce(2))
+    #expect(word(response.error) == "success")
+    #expect(s3.object == fixture.payload.data)
+    #expect(s3.count(.complete) == 2 && s3.count(.part) == 5)
+  }
+
   @Test("a 200 response with an error in its body fails the upload of a small object")
   func refusalInSuccess() async throws {
     let fixture = try UploadFixture(size: 1000)
