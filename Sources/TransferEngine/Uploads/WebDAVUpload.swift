@@ -29,6 +29,9 @@ struct WebDAVUpload: UploadStrategy {
     if size > 0, try await attempt.wire.length(of: temporary) == size {
       attempt.tracker.resume(from: size)
     } else {
+      // The server may still be writing bytes of the lost request, behind those that it has now. In the same file they
+      // would give it its full length before the bytes of this request have filled it.
+      try? await remove(temporary, attempt.wire)
       try await put(attempt, temporary)
     }
   }

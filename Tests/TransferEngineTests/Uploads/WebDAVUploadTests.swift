@@ -86,6 +86,26 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/k.bin") == fixture.payload.sha256)
   }
 
+  @Test("an incomplete temporary file is deleted before the file is sent again: the server may still write into it")
+  func incomplete() async throws {
+    let fixture = try UploadFixture(size: 1000)
+    let server = try LoopbackServer {
+      switch $0.method {
+      case "HEAD": [.status(200, headers: ["Content-Length": "10"]), .keepAlive]
+      case "DELETE": .response(204)
+      default: .response(201)
+      }
+    }
+    let upload = try fixture.upload(to: server.url("/a"), by: .webDAV)
+    let source = try SourceIdentity(path: fixture.path)
+    let name = try TemporaryName(for: upload.request.url, source: source)
+    let ledger = UploadLedger(
+      source: source, target: upload.request.url.ledgerTarget, progress: .temporary(path: name.path))
+    #expect(word(await fixture.send(upload, resumingWith: ledger).error) == "success")
+    #expect(server.requests.map(\.method) == ["HEAD", "DELETE", "PUT", "MOVE"])
+    #expect(server.requests.prefix(3).allSatisfy { $0.target == name.path })
+  }
+
   @Test("a full server causes a transient error; a server without MOVE is unsupported and keeps no file")
   func faults() async throws {
     let fixture = try UploadFixture(size: 1000)
