@@ -19,8 +19,12 @@ struct RemoteFileUpload: UploadStrategy {
     let name = try TemporaryName(for: target, source: attempt.source.identity)
     let temporary = try target.at(path: name.path)
     // Fail now instead of after all bytes were sent.
-    if attempt.upload.onlyIfAbsent, try await files.stat(target) != nil {
-      throw .remote(.exists(path: target.path))
+    if attempt.upload.onlyIfAbsent, let there = try await files.stat(target) {
+      guard attempt.wasComplete(at: name), there.size == attempt.source.size, try await files.stat(temporary) == nil,
+        try await endsLikeSource(attempt, files, target, attempt.source.size)
+      else { throw .remote(.exists(path: target.path)) }
+      // It is this upload's own file: the reply to its rename was lost.
+      return attempt.tracker.resume(from: attempt.source.size)
     }
     var offset: Int64 = 0
     var isResumed = false
@@ -34,6 +38,7 @@ struct RemoteFileUpload: UploadStrategy {
     try await sendAll(attempt, files, to: temporary, from: offset)
     let source = attempt.source
     try await BlockingIO.run { () throws(TransferError) in try source.check() }
+    if attempt.upload.onlyIfAbsent { try await attempt.recordComplete(at: name) }
     try await files.rename(temporary, to: target, replacing: !attempt.upload.onlyIfAbsent)
     // An earlier attempt may have ended between its two renames. The target is complete: nothing fails any more.
     if isResumed, !attempt.upload.onlyIfAbsent { try? await files.removeAside(of: temporary, target: target) }

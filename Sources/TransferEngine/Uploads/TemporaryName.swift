@@ -24,6 +24,18 @@ struct TemporaryName: Sendable, Equatable {
   }
 }
 
+extension UploadAttempt {
+  /// Records that the server has the whole file under its temporary name, and that its final name comes next.
+  func recordComplete(at name: TemporaryName) async throws(TransferError) {
+    try await ledger.record(.temporary(path: name.path), acknowledged: source.size, for: self)
+  }
+
+  /// Whether an earlier attempt has recorded that.
+  func wasComplete(at name: TemporaryName) -> Bool {
+    source.size > 0 && ledger.progress == .temporary(path: name.path) && ledger.ledger?.acknowledged == source.size
+  }
+}
+
 extension RequestURL {
   /// Another path at the same origin, without a query.
   func at(path: String) throws(TransferError) -> RequestURL { try RequestURL(origin + path) }

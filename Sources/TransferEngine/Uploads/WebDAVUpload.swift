@@ -13,6 +13,7 @@ struct WebDAVUpload: UploadStrategy {
     var temporary = attempt.request
     temporary.url = try attempt.request.url.at(path: name.path)
     if case .temporary(name.path)? = attempt.ledger.progress {
+      if try await isMoved(attempt, name, temporary) { return attempt.tracker.resume(from: attempt.source.size) }
       try await resume(attempt, temporary)
     } else {
       try await attempt.ledger.record(.temporary(path: name.path), for: attempt)
@@ -20,7 +21,19 @@ struct WebDAVUpload: UploadStrategy {
     }
     let source = attempt.source
     try await BlockingIO.run { () throws(TransferError) in try source.check() }
+    if attempt.upload.onlyIfAbsent { try await attempt.recordComplete(at: name) }
     try await move(attempt, temporary)
+  }
+
+  /// Whether an earlier attempt has moved its file and lost the response. Another MOVE would find this upload's own file
+  /// in its way. Without `onlyIfAbsent` the file is sent again.
+  private func isMoved(
+    _ attempt: UploadAttempt, _ name: TemporaryName, _ temporary: TransferRequest
+  ) async throws(TransferError) -> Bool {
+    guard attempt.upload.onlyIfAbsent, attempt.wasComplete(at: name),
+      try await attempt.wire.length(of: attempt.request) == attempt.source.size
+    else { return false }
+    return try await attempt.wire.length(of: temporary) == nil
   }
 
   /// All bytes may be on the server already, if the process was killed between the last byte and the rename.

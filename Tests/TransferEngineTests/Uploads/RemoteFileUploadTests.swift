@@ -93,6 +93,25 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
+  @Test("SFTP: onlyIfAbsent completes an upload whose rename had no reply, and leaves a file of somebody else")
+  func lostReply() async throws {
+    let server = try await SSHServer()
+    let fixture = try UploadFixture(size: 1000)
+    var wanted = try ssh(fixture, server, "sftp", "x.bin")
+    wanted.onlyIfAbsent = true
+    let journal = UploadRecorder()
+    #expect(word(await fixture.send(wanted, journal: journal).error) == "success")
+    let ledger = try #require(journal.last)
+    #expect(ledger.acknowledged == 1000)
+    let again = await fixture.send(wanted, resumingWith: ledger)
+    #expect(word(again.error) == "success")
+    #expect(again.bytesSent == 0)
+    let other = Payload(size: 1000, seed: 5)
+    try other.write(to: server.root + "/x.bin")
+    #expect(await fixture.send(wanted, resumingWith: ledger).error?.isTransient == false)
+    #expect(try sha256(ofFile: server.root + "/x.bin") == other.sha256)
+  }
+
   @Test("SFTP: a directory that has the target's name stays as it is")
   func directoryInTheWay() async throws {
     let server = try await SSHServer()

@@ -86,6 +86,21 @@ import Testing
     #expect(try sha256(ofFile: nginx.root + "/k.bin") == fixture.payload.sha256)
   }
 
+  @Test("onlyIfAbsent completes an upload whose MOVE had no response")
+  func lostResponse() async throws {
+    let peer = try await PythonPeer.webDAV()
+    let fixture = try UploadFixture(size: 1000)
+    var upload = try fixture.upload(to: peer.url("/a"), by: .webDAV)
+    upload.onlyIfAbsent = true
+    let journal = UploadRecorder()
+    #expect(word(await fixture.send(upload, journal: journal).error) == "success")
+    let again = await fixture.send(upload, resumingWith: try #require(journal.last))
+    #expect(word(again.error) == "success")
+    #expect(again.bytesSent == 0)
+    #expect(try sha256(ofFile: peer.directory.path("www/a")) == fixture.payload.sha256)
+    #expect(word(await fixture.send(upload).error) == "status 412")
+  }
+
   @Test("an incomplete temporary file is deleted before the file is sent again: the server may still write into it")
   func incomplete() async throws {
     let fixture = try UploadFixture(size: 1000)
