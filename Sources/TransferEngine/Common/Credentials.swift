@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// A user name and password for one origin.
 public struct Credentials: Hashable, Sendable, CustomStringConvertible {
   /// The user name, not encoded.

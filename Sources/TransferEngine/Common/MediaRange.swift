@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 import WireValues
 
 /// `type/subtype` of a Content-Type or an Accept, in lower case, without its parameters.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Identifies a request in events. Unique within one session.
 public struct RequestID: Hashable, Sendable, CustomStringConvertible {
   /// A counter of the session; it has no meaning elsewhere.

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The usual reason phrases (RFC 9110 §15); HTTP/2 sends none.
 enum StatusText {
   static func phrase(_ status: Int) -> String {

@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// Versions of TLS that are secure; older ones are not offered (RFC 8996).
 public enum TLSVersion: Sendable, Comparable {
   /// TLS 1.2 (RFC 5246).

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The progress of a request.
 public struct TransferProgress: Sendable, Equatable {
   /// Bytes that have arrived; of a download, bytes in the file.

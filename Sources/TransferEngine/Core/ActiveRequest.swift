@@ -1,6 +1,3 @@
-import Dispatch
-import Synchronization
-
 /// A request of any kind, as `withAllRequests` passes it to its closure.
 public final class ActiveRequest: Request {
   public let control: RequestControl

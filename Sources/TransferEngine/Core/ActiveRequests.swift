@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// The requests of a session that have started and not ended.

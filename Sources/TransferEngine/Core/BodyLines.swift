@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 
 /// Splits a body into lines that end with LF or CRLF.
 struct BodyLines {

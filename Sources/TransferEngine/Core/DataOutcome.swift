@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// The outcome of a request whose response is kept in memory. Its responses are made from it.
 struct DataOutcome: RequestOutput {

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// The outcome of a request whose response is kept in memory, with the value that a serializer made of it.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {

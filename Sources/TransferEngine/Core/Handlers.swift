@@ -1,6 +1,5 @@
 import Dispatch
 import FoundationEssentials
-import HTTPTypes
 
 enum Handlers {
   /// Returns after the handler has returned.

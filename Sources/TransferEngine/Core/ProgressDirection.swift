@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The direction of a transfer.
 enum ProgressDirection: Sendable {
   case download, upload

@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// The decision of a redirect handler.
 public enum RedirectAction: Sendable {
   /// Follow the redirect by the rules. An upload that would lose its body fails instead.

@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// Decides about redirects. `RedirectRule` decides first: a handler cannot allow what it refuses.
 public protocol RedirectHandler: Sendable {
   /// - Parameters:

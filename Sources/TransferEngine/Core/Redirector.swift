@@ -1,5 +1,3 @@
-import HTTPTypes
-
 /// Alamofire's `Redirector`: the same behaviour for all redirects.
 public struct Redirector: RedirectHandler {
   /// What happens to a redirect.

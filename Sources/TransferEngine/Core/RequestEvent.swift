@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One event in the life of a request.
 public enum RequestEvent: Sendable {
   /// The request started, or continued after `suspend()`.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The outcome of a request.
 protocol RequestOutput: Sendable {
   /// The validations that users can add.

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// What one request has sent and received so far, and the handlers that observe it. Reports to the session's monitors.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// Describes a request, once for every attempt.
 struct RequestSource: Sendable {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 
 /// Responses as text, for people and logs.

@@ -1,4 +1,3 @@
-import HTTPTypes
 import Synchronization
 
 /// A short-lived cache of what servers support, so that many files to one server need one OPTIONS request. Entries may

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Decides how a host must prove its identity in the TLS handshake.
 ///
 /// Alamofire passes the finished chain to an evaluator. Here an evaluator returns a policy beforehand: libcurl's TLS

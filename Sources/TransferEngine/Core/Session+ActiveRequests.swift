@@ -1,5 +1,4 @@
 public import Dispatch
-import Synchronization
 
 extension Session {
   /// Calls the closure, before this returns, with all requests that have started and not ended: running, suspended, or

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Session {
   /// The object that performs a transfer of this URL.
   /// - Throws: `.unsupportedScheme` for a `file:` URL if the session does not allow such URLs.

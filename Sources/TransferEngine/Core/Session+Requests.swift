@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 
 /// Requests whose responses are kept in memory. These methods do not throw: an invalid URL or parameter fails the

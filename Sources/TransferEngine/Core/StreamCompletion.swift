@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The outcome of a stream.
 public struct StreamCompletion: Sendable {
   /// The last request: adapted and redirected as it was sent; if adapting failed, as it was described. `nil` if it

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 struct StreamOutcome: RequestOutput {
   typealias Validation = DataStreamRequest.Validation
 

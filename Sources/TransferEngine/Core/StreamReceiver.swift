@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 import WireValues
 
 /// Passes the response of one transfer to the channel, unless it is a redirect or a validation refuses it.

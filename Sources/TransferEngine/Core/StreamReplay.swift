@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// Whether the stream of an upload is stored so that it can be sent again.
 public enum StreamReplay: Sendable {
   /// Stored if the request or the session has an interceptor, which may retry.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Defaults that the process decides once.
 public enum TransferDefaults {
   /// Fixes the permissions of finished files by the current umask. Call it early if the process changes its umask

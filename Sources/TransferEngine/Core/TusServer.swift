@@ -1,5 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
 import WireValues
 
 /// What a tus server supports, from its response to OPTIONS.

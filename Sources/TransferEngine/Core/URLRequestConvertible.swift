@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// A value that describes a request, such as a case of a program's router. A `TransferRequest` describes itself.
 public protocol URLRequestConvertible: Sendable {
   /// Called once for every attempt.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A request that sends a body of any size, from memory, a file, a stream or a form. The response is kept in memory.
 public final class UploadRequest: DataResponding {
   /// Checks the response, as for data requests.

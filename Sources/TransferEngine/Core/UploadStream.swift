@@ -1,6 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
-import Synchronization
 
 /// An asynchronous sequence of pieces, of any type.
 struct UploadStream: Sendable {

@@ -1,6 +1,3 @@
-import FoundationEssentials
-import Glibc
-
 /// A source of a request's body for libcurl. Used on the transfer loop's thread only.
 protocol BodyReading: AnyObject {
   var size: Int64 { get }

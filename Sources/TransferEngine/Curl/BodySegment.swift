@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// A piece of a body.
 public enum BodySegment: Sendable, Equatable {

@@ -1,6 +1,4 @@
 import CCurl
-import Glibc
-import HTTPTypes
 import WireValues
 
 /// The C functions that libcurl calls on the loop's thread. Each finds its `Transfer` and forwards the call.

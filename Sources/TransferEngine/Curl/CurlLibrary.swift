@@ -1,7 +1,4 @@
 import CCurl
-import CLinux
-import Glibc
-import Synchronization
 
 /// libcurl's global state, initialised once in a process (`curl_global_init(3)` is not always thread-safe).
 enum CurlLibrary {

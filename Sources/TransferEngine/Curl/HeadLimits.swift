@@ -1,6 +1,3 @@
-import HTTPTypes
-import WireValues
-
 /// Limits for a response head. A head that exceeds one ends the transfer before its fields are read.
 struct HeadLimits: Sendable, Equatable {
   /// Bytes of all lines, including interim responses and trailers.

@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// The bytes of a stream in a nameless file, which is deleted with the last reference.
 public struct KeptStream: Sendable, Equatable {
   let file: SpooledFile

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// The body of a request.
 public enum RequestBody: Sendable {

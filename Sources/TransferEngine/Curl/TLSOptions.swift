@@ -1,5 +1,4 @@
 import CCurl
-import FoundationEssentials
 
 /// The options for TLS with the origin, or the corresponding ones for a proxy.
 struct TLSOptions {

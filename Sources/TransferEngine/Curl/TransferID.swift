@@ -1,5 +1,3 @@
-import CCurl
-import HTTPTypes
 import Synchronization
 
 /// Identifies a transfer before it begins, so that it can be cancelled at any moment.

@@ -1,7 +1,3 @@
-import CCurl
-import HTTPTypes
-import Synchronization
-
 /// How a transfer ended.
 enum TransferOutcome: Sendable {
   /// libcurl succeeded, or the receiver stopped the transfer. `head` is `nil` only for protocols without one.

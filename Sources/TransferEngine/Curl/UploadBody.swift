@@ -1,7 +1,4 @@
-import CCurl
 import FoundationEssentials
-import Glibc
-import Synchronization
 import WireValues
 
 /// The body of one transfer of an upload: pieces of memory and of the source, in order.

@@ -1,7 +1,6 @@
 import CCurl
 import FoundationEssentials
 import Glibc
-import Synchronization
 import WireValues
 
 /// Reads an upload's body for libcurl. Compares the source after its last byte was read and before that byte is sent,

@@ -1,8 +1,4 @@
-import CCurl
-import FoundationEssentials
-import Glibc
 import Synchronization
-import WireValues
 
 /// A gate in a body: while it is closed, no more than `allowance` bytes are sent.
 final class UploadGate: Sendable {

@@ -1,8 +1,4 @@
-import CCurl
-import FoundationEssentials
-import Glibc
 import Synchronization
-import WireValues
 
 /// Counts the bytes of a body that libcurl has taken. It outlives the transfer.
 final class UploadMeter: Sendable {

@@ -1,4 +1,3 @@
-import HTTPTypes
 import WireValues
 
 /// `Content-Range` (RFC 9110 §14.4): bytes only; anything else is `nil`.

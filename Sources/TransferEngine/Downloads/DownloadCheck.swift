@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A validation that the download's user added.
 enum DownloadCheck: Sendable {
   /// Runs when the head has arrived, before any byte is written.

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 import WireValues
 
 /// Where a download goes.

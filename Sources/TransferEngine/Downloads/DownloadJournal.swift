@@ -1,7 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-import WireValues
-
 /// Keeps a download's resume data durable while it runs. Called from Swift's threads, one call at a time.
 public protocol DownloadJournal: Sendable {
   /// Makes the data durable before it returns. Called first when a file worth resuming begins; at most 1 MiB is

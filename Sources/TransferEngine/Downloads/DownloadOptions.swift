@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// Alamofire's options. They take effect atomically, after validation.
 public struct DownloadOptions: OptionSet, Sendable, Codable {
   public let rawValue: Int

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A part file that is not beside its destination.
 extension DownloadPipeline {
   /// Opens the directory that the part file has of its own, if it has one. A copy beside the destination is one that an earlier

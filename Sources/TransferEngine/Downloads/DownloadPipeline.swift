@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 import WireValues
 
 /// Runs one download: adapt → request, strategy by strategy and redirect by redirect → compare lengths → verify → validate

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// The directory and the name of the file. The name was checked to be free, unless it may be replaced.
 struct DownloadTarget: Sendable {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// The result of a download, for `await`. Making this value starts the request, unless the session leaves that to `resume()`.
 public struct DownloadTask<Value: Sendable>: Sendable {

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// How a file was found to be complete.
 public enum DownloadVerification: String, Sendable, Codable {
   /// Its digest equals an expected or a declared one.

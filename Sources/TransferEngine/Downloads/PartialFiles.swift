@@ -1,4 +1,3 @@
-import Glibc
 import WireValues
 
 /// Operations on part files that no request is using.

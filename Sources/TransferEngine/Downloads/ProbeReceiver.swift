@@ -1,4 +1,3 @@
-import HTTPTypes
 import WireValues
 
 /// Compares a range of another source's file with the bytes on disk.

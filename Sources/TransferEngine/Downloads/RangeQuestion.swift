@@ -1,6 +1,3 @@
-import HTTPTypes
-import WireValues
-
 /// The range of a file that a request asks for.
 struct RangeQuestion: Equatable, Sendable {
   /// The first byte that is requested; 0 without a `Range` field.

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 import WireValues
 
 /// What is needed to resume a download, also in another process: which file it was, how to recognise it, and how much

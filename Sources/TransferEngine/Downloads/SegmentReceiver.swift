@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 import WireValues
 
 /// Receives one segment of a file and writes it to the part file.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A monitor from a closure.
 public struct ClosureEventMonitor: EventMonitor {
   private let closure: @Sendable (RequestID, RequestEvent) -> Void

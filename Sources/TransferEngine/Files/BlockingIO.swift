@@ -1,4 +1,3 @@
-import Glibc
 import Threads
 
 /// Runs system calls that wait for a disk, outside the transfer loop and Swift's own threads.

@@ -1,5 +1,3 @@
-import WireValues
-
 /// When a checkpoint of a running download is due. Pure but for the clock.
 enum CheckpointRule {
   /// Bytes that may arrive before the record that makes them resumable is durable.

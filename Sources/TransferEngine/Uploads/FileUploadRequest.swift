@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import Synchronization
 
 /// An upload of a file. The handle is cheap to copy and safe to use from any thread.
 ///

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Synchronization
 import WireValues
 
 /// The outcome of an upload.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// What identifies an IETF resumable upload on the server.
 struct ResumableProgress: Sendable, Equatable, Codable {
   /// An absolute URL.

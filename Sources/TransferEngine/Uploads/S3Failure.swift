@@ -1,6 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
-import Synchronization
 
 /// A failure that S3 reported: an `<Error>` document, with any status.
 struct S3Failure: Sendable, Equatable {

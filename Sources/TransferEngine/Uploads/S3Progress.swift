@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// What identifies a multipart upload to S3.
 struct S3Progress: Sendable, Equatable, Codable {
   /// Larger than any part that S3 or a compatible server accepts (AWS: 5 GiB), and small enough to be added to a file's

@@ -1,5 +1,3 @@
-import HTTPTypes
-import Synchronization
 import WireValues
 
 /// What a strategy works with in one attempt.

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Synchronization
 
 extension UploadClient {
   /// Asks the server which upload protocols it supports (OPTIONS), and caches the result. A failed request counts as no

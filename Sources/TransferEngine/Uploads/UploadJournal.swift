@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Makes an upload's ledger durable while it runs. Called from Swift's threads, one call at a time for one upload.
 public protocol UploadJournal: Sendable {
   /// Makes the ledger durable before it returns. Called before every step that only the ledger knows about (an upload

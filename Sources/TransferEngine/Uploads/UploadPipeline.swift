@@ -1,4 +1,3 @@
-import HTTPTypes
 import WireValues
 
 /// Runs one upload: open the source → compare it → adapt → send → compare it again → (retry).

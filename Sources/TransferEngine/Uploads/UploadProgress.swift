@@ -1,6 +1,3 @@
-import FoundationEssentials
-import Synchronization
-
 /// The progress of an upload, in bytes of the source.
 public struct UploadProgress: Sendable, Equatable {
   /// Bytes that were handed to the network or are on the server. May decrease when a connection breaks.

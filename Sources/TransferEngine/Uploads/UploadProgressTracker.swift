@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Synchronization
 
 /// The last progress, and the handlers that observe it.

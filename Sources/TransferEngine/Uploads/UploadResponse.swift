@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 import WireValues
 
 /// The response to one request of an upload. A failure is stored as a value here, because the number of bytes that were

@@ -1,7 +1,3 @@
-import HTTPTypes
-import Synchronization
-import WireValues
-
 /// One protocol for uploads. It performs one attempt, continues from a ledger, and records what becomes durable.
 protocol UploadStrategy: Sendable {
   /// Sends the upload. Returns when the server has everything.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// One step of the path from the root to a value.
 enum FormKey {
   case name(String)

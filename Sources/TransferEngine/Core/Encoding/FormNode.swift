@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The tree of a form's values before it is written. One encoder builds it, on one thread.
 final class FormNode {
   enum Content {

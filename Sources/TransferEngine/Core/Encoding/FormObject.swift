@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Names and nodes in the order in which they were added.
 struct FormObject {
   private(set) var entries: [(key: String, value: FormNode)] = []

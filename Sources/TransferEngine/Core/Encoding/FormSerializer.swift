@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Writes names and values in their order, or sorted.
 struct FormSerializer {
   let options: URLEncodedFormEncoder

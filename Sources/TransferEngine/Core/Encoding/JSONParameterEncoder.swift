@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// A value as a JSON body. Content-Type is `application/json` unless the request has one.
 public struct JSONParameterEncoder: ParameterEncoder {

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Encodes an `Encodable` value into a request: Alamofire's `ParameterEncoder`.
 public protocol ParameterEncoder: Sendable {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// Names and values for a request.
 public typealias Parameters = [String: any Sendable]

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// A value as a property list. Content-Type is `application/x-plist` unless the request has one.
 public struct PropertyListParameterEncoder: ParameterEncoder {

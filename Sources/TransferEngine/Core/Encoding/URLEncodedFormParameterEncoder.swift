@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// A value's fields in the URL's query or in a body of type `application/x-www-form-urlencoded; charset=utf-8`.
 public struct URLEncodedFormParameterEncoder: ParameterEncoder {

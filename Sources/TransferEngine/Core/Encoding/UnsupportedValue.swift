@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A value that the format cannot contain.
 struct UnsupportedValue: Error, CustomStringConvertible {
   let type: String

@@ -1,5 +1,3 @@
-import WireValues
-
 /// Decodes one coded stream. Reads and writes as much as possible; an empty input flushes what is still inside.
 protocol StreamDecoder: AnyObject {
   /// - Throws: `.response(.undecodable)`.

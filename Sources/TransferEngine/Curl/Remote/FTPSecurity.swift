@@ -1,5 +1,3 @@
-import Glibc
-
 /// Whether `ftp:` connections use TLS by `AUTH TLS` (RFC 4217), for their data connections too.
 public enum FTPSecurity: String, Sendable, Hashable, Codable {
   /// Plain text, including the password.

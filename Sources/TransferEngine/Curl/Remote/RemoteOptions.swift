@@ -1,6 +1,3 @@
-import Glibc
-import HTTPTypes
-
 /// The settings of a transfer by FTP, SFTP or SCP, in addition to those of all transfers.
 struct RemoteOptions: Sendable {
   enum Operation: Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Performs transfers of one kind: the loop for HTTP, the loops for file servers, the reader of local files.
 protocol TransferPerformer: Sendable {
   /// Runs one transfer to its end.

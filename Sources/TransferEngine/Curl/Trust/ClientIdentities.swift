@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Which identity is presented to which origin. Other origins never get it, not even after a redirect.
 public struct ClientIdentities: Hashable, Sendable {
   private var byOrigin: [String: ClientIdentity] = [:]

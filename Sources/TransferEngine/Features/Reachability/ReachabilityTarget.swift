@@ -1,7 +1,5 @@
 import CLinux
-import Dispatch
 import Glibc
-import Synchronization
 
 /// What has to be reachable.
 enum ReachabilityTarget: Sendable {

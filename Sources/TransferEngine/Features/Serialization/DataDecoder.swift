@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Decodes `Decodable` values from bytes.
 public protocol DataDecoder: Sendable {

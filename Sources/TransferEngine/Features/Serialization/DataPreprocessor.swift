@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Changes a body before a serializer reads it.
 public protocol DataPreprocessor: Sendable {

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Makes a value of the outcome of a data request. Called once, after validation, never on the transfer loop's thread.
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 
 /// The result of a data request, for `await`. Making this value starts the request, unless the session leaves that to
 /// `resume()`. The serializer runs once, even if several tasks await the result.

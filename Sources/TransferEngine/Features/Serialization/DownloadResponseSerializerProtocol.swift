@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Makes a value of a downloaded file.
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {

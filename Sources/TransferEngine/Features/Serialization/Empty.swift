@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// The value of an empty response: `serializingDecodable(Empty.self)`.
 public struct Empty: Codable, Sendable, EmptyResponse, Equatable {
   /// The one value of the type.

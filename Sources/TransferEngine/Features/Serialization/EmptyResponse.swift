@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// A type with a value for an empty response.
 public protocol EmptyResponse: Sendable {
   /// The value for an empty body.

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Removes the prefix `)]}',` and a line feed, which some servers put before JSON so that a browser does not run it as
 /// a script.

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// Changes nothing.
 public struct PassthroughPreprocessor: DataPreprocessor {

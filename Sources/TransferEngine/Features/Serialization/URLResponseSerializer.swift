@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import HTTPTypes
 
 /// The URL of the downloaded file; does not read the file.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {

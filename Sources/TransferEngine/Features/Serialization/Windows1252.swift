@@ -1,6 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
-
 /// Windows code page 1252. Its five unassigned bytes are the C1 controls of the same number, as in browsers
 /// (encoding.spec.whatwg.org).
 enum Windows1252 {

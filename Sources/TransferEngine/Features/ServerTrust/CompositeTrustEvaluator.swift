@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Combines evaluators: the demands of all must be met.
 public struct CompositeTrustEvaluator: ServerTrustEvaluating {
   /// The combined evaluators.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The session's authorities, and the host's name.
 public struct DefaultTrustEvaluator: ServerTrustEvaluating {
   /// Whether the certificate must name the host (RFC 9110 §4.3.4).

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The server's own key must be a known one. A new certificate for the same key is accepted.
 ///
 /// Unlike in Alamofire, the keys of authorities further up the chain are not compared: use

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// No certificate of the chain may be on the revocation lists of a PEM file. A server is also refused if an authority
 /// has no list there, or an outdated one. Lists are not downloaded, and OCSP is not used.
 public struct RevocationTrustEvaluator: ServerTrustEvaluating {
