@@ -1,7 +1,6 @@
 import FoundationEssentials
 import GRDB
 public import TransferAPI
-import WireValues
 
 /// What an attempt's row holds when the attempt is over; `Attempt` explains the fields.
 public struct AttemptEnd: Equatable, Sendable {

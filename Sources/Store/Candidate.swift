@@ -1,7 +1,5 @@
-import FoundationEssentials
 import GRDB
 public import TransferAPI
-import WireValues
 
 /// A job that might be claimed now.
 public struct Candidate: Equatable, Sendable {

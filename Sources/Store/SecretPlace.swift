@@ -1,4 +1,3 @@
-import FoundationEssentials
 import GRDB
 
 /// Where the secrets of a job or of a remote cleanup are stored.

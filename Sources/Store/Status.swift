@@ -1,7 +1,5 @@
-import FoundationEssentials
 import GRDB
 import Glibc
-import Synchronization
 
 /// What `stat(2)` says of a file.
 struct Status {

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The result of adding one job, as the daemon sends it. Only responses to `jobs:batch` have a `line`.
 public struct AddResult: Codable, Equatable, Sendable {
   public var line: Int?

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import WireValues
 
 /// A named set of jobs, made by the first job that names it. Its counters are stored and updated with every change; a
 /// query does not count the jobs.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// One line of `export` and of the body that `import` sends: the request for the job, and its state.
 public struct ExportedJob: Codable, Equatable, Sendable {
   /// Without secrets: userinfo and secret headers are left out, so an import may need them added again.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The action on an uploaded file, and its progress.
 public struct FileAction: Codable, Equatable, Sendable {
   public var state: State

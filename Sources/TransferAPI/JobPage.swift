@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// One page of `GET /v1/jobs`, ordered by id.
 public struct JobPage: Codable, Equatable, Sendable {
   public var jobs: [Job]

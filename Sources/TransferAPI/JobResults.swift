@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WireValues
 
 /// How many completed jobs have each result.

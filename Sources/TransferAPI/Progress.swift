@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// Live numbers of a running job; `event: progress` of the event stream. Coalesced to at most 4 a second a job.
 public struct Progress: Codable, Equatable, Sendable {
   public var job: JobID

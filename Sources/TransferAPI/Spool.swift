@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The response to `POST /v1/spool` and `PUT /v1/spool/{token}`.
 public struct Spool: Codable, Equatable, Sendable {
   /// Identifies the spooled file, also in `NewJob.spool`.

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WireValues
 
 /// How many jobs are in each state.

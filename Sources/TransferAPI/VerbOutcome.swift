@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WireValues
 
 /// The result of a verb on several jobs. With `ids`, the jobs that could not be changed are listed; with other

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// The sums of many jobs for a watcher: `event: sums` of the event stream. At most four times a second.
 public struct WatchSums: Codable, Equatable, Sendable {
   public var counts: StateCounts
