@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TransferAPI
 
 /// A failure of the conversation with the daemon. Errors that the daemon reports are a `Problem`.

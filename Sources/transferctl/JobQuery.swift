@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TransferAPI
 
 /// The filters of `GET /v1/jobs`. A job must match all that are set.

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Messages to the user on standard error. A failed write is ignored.
 enum Notice {

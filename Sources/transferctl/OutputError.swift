@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// A write to standard output failed: it is closed, its disk is full, or its reader has exited.
 struct OutputError: Error, CustomStringConvertible {

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// One event of a `text/event-stream`.
 struct ServerSentEvent: Equatable, Sendable {
   var name = "message"

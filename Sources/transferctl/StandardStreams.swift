@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 enum StandardStreams {
   /// Opens /dev/null in place of a closed descriptor 0, 1 or 2. Otherwise the next socket would get that number, and

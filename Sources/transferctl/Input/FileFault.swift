@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import TransferAPI
 
 /// A file that cannot be uploaded, or a download without its checksum. The other ones are still added.

@@ -1,6 +1,5 @@
 // checked file: start and end are indices of the input in memory
 
-import FoundationEssentials
 import TransferAPI
 
 /// Splits text files into lines: LF or CRLF, an optional byte order mark, blank lines, `#` comments.

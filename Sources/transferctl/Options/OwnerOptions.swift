@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 
 /// Limits a command to one owner's jobs. Only the daemon's user and root reach the jobs of all users.
 struct OwnerOptions: ParsableArguments {

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import TransferAPI
 
 /// One item of the daemon's event stream.

@@ -1,5 +1,3 @@
-import Glibc
-import Synchronization
 import TransferEngine
 
 /// The directories that jobs of members of the socket's group may use. None is allowed by default.

@@ -1,5 +1,3 @@
-import FoundationEssentials
-import HTTPTypes
 import Store
 import TransferAPI
 import TransferEngine

@@ -1,6 +1,5 @@
 import Synchronization
 import TransferEngine
-import WireValues
 
 /// How many entries and pages a listing may still read: a server that invents them without end would fill the disk.
 final class EntryBudget: Sendable {

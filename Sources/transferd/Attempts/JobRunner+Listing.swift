@@ -1,4 +1,3 @@
-import HTTPTypes
 import Store
 import TransferAPI
 import TransferEngine

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Store
 import TransferAPI
 import TransferEngine

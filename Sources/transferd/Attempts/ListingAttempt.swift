@@ -1,5 +1,4 @@
 import FoundationEssentials
-import HTTPTypes
 import Store
 import Synchronization
 import TransferAPI

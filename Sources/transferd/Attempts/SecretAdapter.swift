@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Glibc
 import HTTPTypes
 import Store
 import TransferAPI

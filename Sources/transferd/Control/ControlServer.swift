@@ -1,4 +1,3 @@
-import Glibc
 import HTTPServer
 import Logging
 import TransferAPI

@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 import Store
 import TransferAPI
 import TransferEngine
