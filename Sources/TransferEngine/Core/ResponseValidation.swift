@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import WireValues
 
@@ -12,12 +11,9 @@ extension Result where Success == Void, Failure == any Error {
 
 /// The validations that need no closure.
 enum ResponseValidation {
-  static func status(
-    _ acceptable: some Sequence<Int>, _ head: ResponseHead
-  ) -> ValidationResult {
+  static func status(_ acceptable: some Sequence<Int>, _ head: ResponseHead) -> ValidationResult {
     guard !acceptable.contains(head.status) else { return .success }
-    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
-    return .failure(TransferError.response(.unacceptableStatus(head.status, retryAfter: retryAfter)))
+    return .failure(head.refusal)
   }
 
   /// Only `*/*` accepts a response without a Content-Type.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import WireValues
 
@@ -73,4 +74,12 @@ public struct ResponseHead: Sendable, Equatable {
     let coding = headers[values: .contentEncoding].joined(separator: ",").lowercased()
     return coding.isEmpty || coding == "identity" ? nil : coding
   }
+}
+
+extension ResponseHead {
+  /// The delay of `Retry-After`, from now on; `nil` without a valid one.
+  var retryAfter: Duration? { headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) } }
+
+  /// The status as an error.
+  var refusal: TransferError { .response(.unacceptableStatus(status, retryAfter: retryAfter)) }
 }

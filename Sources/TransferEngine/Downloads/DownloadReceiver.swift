@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import Synchronization
 import WireValues
@@ -129,11 +128,10 @@ final class DownloadReceiver: TransferReceiver, @unchecked Sendable {
       ending = .redirect(head)
       return .dropBody
     }
-    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
     let decision = ResumeDecision(
       head: head, question: question,
       stored: plan.continuity == .byContent ? Validators() : stored?.validators, storedTotal: stored?.totalBytes,
-      retryAfter: retryAfter)
+      retryAfter: head.retryAfter)
     switch decision {
     case .append(let overlap, let total):
       return try beginAppending(head, overlap: overlap, total: total)

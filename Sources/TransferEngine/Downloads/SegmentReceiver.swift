@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HTTPTypes
 import WireValues
 
@@ -54,9 +53,8 @@ final class SegmentReceiver: TransferReceiver, @unchecked Sendable {
       redirect = head
       return .dropBody
     }
-    let retryAfter = head.headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
     let decision = SegmentDecision(
-      head: head, start: start, total: board.total, validators: validators, retryAfter: retryAfter)
+      head: head, start: start, total: board.total, validators: validators, retryAfter: head.retryAfter)
     self.decision = decision
     switch decision {
     case .take(let end):

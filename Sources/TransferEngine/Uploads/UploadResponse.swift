@@ -83,12 +83,6 @@ extension TransferError {
 }
 
 extension ResponseHead {
-  /// The status as an error.
-  var refusal: TransferError {
-    let delay = headers[.retryAfter].flatMap { RetryAfter.delay(from: $0, now: Date()) }
-    return .response(.unacceptableStatus(status, retryAfter: delay))
-  }
-
   /// A field by its name, for names that HTTPTypes does not define.
   func field(_ name: String) -> String? { HTTPField.Name(name).flatMap { headers[$0] } }
 
