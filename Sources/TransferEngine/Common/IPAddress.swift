@@ -71,6 +71,14 @@ public enum IPAddress: Hashable, Sendable {
     }
   }
 
+  /// 4 or 16 bytes, in network byte order.
+  var bytes: [UInt8] {
+    switch self {
+    case .v4(let address): withUnsafeBytes(of: address.bigEndian) { Array($0) }
+    case .v6(let high, let low): withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) }
+    }
+  }
+
   /// Whether the address is on the public Internet.
   public var isPublic: Bool { scope == nil }
 
@@ -121,18 +129,8 @@ public enum IPAddress: Hashable, Sendable {
 extension IPAddress: CustomStringConvertible {
   public var description: String {
     var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-    switch self {
-    case .v4(let address):
-      var value = in_addr(s_addr: address.bigEndian)
-      inet_ntop(AF_INET, &value, &buffer, socklen_t(buffer.count))
-    case .v6(let high, let low):
-      var value = in6_addr()
-      withUnsafeMutableBytes(of: &value) { bytes in
-        bytes.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
-        bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
-      }
-      inet_ntop(AF_INET6, &value, &buffer, socklen_t(buffer.count))
-    }
+    let bytes = bytes
+    inet_ntop(bytes.count == 4 ? AF_INET : AF_INET6, bytes, &buffer, socklen_t(buffer.count))
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 /// What has to be reachable.
 enum ReachabilityTarget: Sendable {
   case anywhere
@@ -19,27 +16,6 @@ enum ReachabilityTarget: Sendable {
   private static func lookUp(_ host: String) -> [[UInt8]] {
     var host = host[...]
     if host.first == "[", host.last == "]" { host = host.dropFirst().dropLast() }
-    var hints = addrinfo()
-    hints.ai_socktype = linux_stream_socket
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(String(host), nil, &hints, &list) == 0 else { return [] }
-    defer { freeaddrinfo(list) }
-    var addresses: [[UInt8]] = []
-    var entry = list
-    while let current = entry?.pointee {
-      switch current.ai_family {
-      case AF_INET:
-        current.ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { address in
-          addresses.append(withUnsafeBytes(of: address.pointee.sin_addr, Array.init))
-        }
-      case AF_INET6:
-        current.ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { address in
-          addresses.append(withUnsafeBytes(of: address.pointee.sin6_addr, Array.init))
-        }
-      default: break
-      }
-      entry = current.ai_next
-    }
-    return addresses
+    return IPAddress.all(ofHost: String(host)).map(\.bytes)
   }
 }
