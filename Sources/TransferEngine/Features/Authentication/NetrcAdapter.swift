@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import Logging
 import Synchronization
+import WireValues
 
 /// Looks up the host of a request's own URL in a `.netrc`, for requests without credentials. Hosts of redirects are not
 /// looked up, and credentials are sent to no other origin.
@@ -11,15 +12,7 @@ import Synchronization
 public final class NetrcAdapter: RequestInterceptor {
   private let path: String?
   private let isRequired: Bool
-  private let cache = Mutex<(stamp: Stamp, file: NetrcFile)?>(nil)
-
-  private struct Stamp: Equatable {
-    var device: UInt64
-    var inode: UInt64
-    var size: Int64
-    var seconds: Int
-    var nanoseconds: Int
-  }
+  private let cache = Mutex<(version: SourceIdentity, file: NetrcFile)?>(nil)
 
   /// Uses `~/.netrc`, which may be missing.
   public init() {
@@ -47,22 +40,20 @@ public final class NetrcAdapter: RequestInterceptor {
 
   private func file() throws(TransferError) -> NetrcFile? {
     guard let path else { return nil }
-    guard let stamp = Self.stamp(path) else {
+    guard let version = Self.version(of: path) else {
       guard isRequired else { return nil }
       throw .file(.system("cannot read \(path)", errno: errno))
     }
-    if let known = cache.withLock({ $0 }), known.stamp == stamp { return known.file }
+    if let known = cache.withLock({ $0 }), known.version == version { return known.file }
     let file = try NetrcFile(path: path)
-    cache.withLock { $0 = (stamp, file) }
+    cache.withLock { $0 = (version, file) }
     if let warning = file.permissionWarning { Logger(label: "TransferEngine").warning("\(warning)") }
     return file
   }
 
-  private static func stamp(_ path: String) -> Stamp? {
+  private static func version(of path: String) -> SourceIdentity? {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
-    return Stamp(
-      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+    return SourceIdentity(status)
   }
 }
