@@ -83,29 +83,23 @@ final class PartialFile: Sendable {
 
   var path: String { directory.path + "/" + name }
 
-  /// The file's current size.
-  var size: Int64 {
+  /// What the kernel knows of the file now; `nil` if it cannot be examined.
+  private var status: stat? {
     var status = stat()
-    return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    return fstat(descriptor, &status) == 0 ? status : nil
   }
+
+  /// The file's current size.
+  var size: Int64 { status.map { Int64($0.st_size) } ?? 0 }
 
   /// The file's current version.
-  var stamp: FileStamp? {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 ? FileStamp(status) : nil
-  }
+  var stamp: FileStamp? { status.flatMap { FileStamp($0) } }
 
   /// Identifies the file as it is now, also after it got another name.
-  var version: SourceIdentity? {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 ? SourceIdentity(status) : nil
-  }
+  var version: SourceIdentity? { status.map { SourceIdentity($0) } }
 
   /// The time of the last change of its bytes.
-  var modified: timespec? {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 ? status.st_mtim : nil
-  }
+  var modified: timespec? { status?.st_mtim }
 
   /// Sets the modification time. The time of the last access stays. A file system that cannot keep the time is no reason to
   /// lose the file.
@@ -121,8 +115,7 @@ final class PartialFile: Sendable {
 
   /// Bytes of the disk that the file already has, written or only reserved.
   var allocatedBytes: Int64 {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { return 0 }
+    guard let status else { return 0 }
     return (CheckedNumber(status.st_blocks) * 512).value ?? 0
   }
 
