@@ -9,7 +9,7 @@ extension Error {
 /// Alamofire's questions about an error. For decisions about retries see `code`, `isTransient` and `RetryAdvice`.
 extension TransferError {
   /// Whether `cancel()` or the cancellation of the awaiting task ended the request.
-  public var isExplicitlyCancelledError: Bool { if case .cancelled = self { true } else { false } }
+  public var isExplicitlyCancelledError: Bool { isCancellation }
 
   /// Whether the URL cannot be used.
   public var isInvalidURLError: Bool {

@@ -163,6 +163,9 @@ extension TransferError {
     }
   }
 
+  /// Whether the request was cancelled: by `cancel()`, or by the cancellation of the awaiting task.
+  package var isCancellation: Bool { if case .cancelled = self { true } else { false } }
+
   /// Whether the same request may succeed later without any change.
   public var isTransient: Bool {
     switch self {

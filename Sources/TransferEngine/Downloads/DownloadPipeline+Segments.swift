@@ -145,8 +145,6 @@ extension DownloadPipeline {
 }
 
 extension TransferError {
-  var isCancellation: Bool { if case .cancelled = self { true } else { false } }
-
   /// The server, or what stands before it, accepts no connection.
   var isRefusedConnection: Bool { if case .connection(.refused) = self { true } else { false } }
 }

@@ -87,7 +87,7 @@ struct AttemptVerdict {
     _ error: TransferError, _ stop: StopReason?, _ record: JobRecord, isProgress: Bool, now: Date,
     using generator: inout some RandomNumberGenerator
   ) {
-    guard let stop, error.isCancelled else {
+    guard let stop, error.isCancellation else {
       return settleFailed(error, record, isProgress: isProgress, now: now, using: &generator)
     }
     switch stop {
@@ -218,10 +218,6 @@ extension JobRecord {
   private var mayGainFirstBytes: Bool {
     job.bytesDone == 0 && (job.attempt == attemptNumber || receivedBefore.attempts == 0)
   }
-}
-
-extension TransferError {
-  var isCancelled: Bool { if case .cancelled = self { true } else { false } }
 }
 
 extension AttemptEnd {

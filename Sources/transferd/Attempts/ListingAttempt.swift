@@ -72,7 +72,7 @@ struct ListingAttempt: Sendable {
         try await list(directory, below: root)
         response.directoriesDone = response.directoriesDone.saturatingSum(1)
       } catch let error as TransferError
-        where !error.isTransient && !error.isCancelled && !error.endsListing && !budget.isSpent
+        where !error.isTransient && !error.isCancellation && !error.endsListing && !budget.isSpent
       {
         failure = failure ?? error
         response.directoriesFailed = response.directoriesFailed.saturatingSum(1)
