@@ -47,6 +47,19 @@ final class BodyReader: BodyReading {
     size = end
   }
 
+  /// Passes a whole body on piece by piece. Blocks: call it in `BlockingIO`.
+  static func forEachPiece(
+    of body: RequestBody, _ take: (UnsafeRawBufferPointer) throws(TransferError) -> Void
+  ) throws(TransferError) {
+    let reader = try BodyReader(body)
+    defer { reader.close() }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+    defer { buffer.deallocate() }
+    while case let count = try reader.read(into: buffer), count > 0 {
+      try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    }
+  }
+
   /// Closes the open file. Nothing is read afterwards.
   func close() {
     openFile?.close()

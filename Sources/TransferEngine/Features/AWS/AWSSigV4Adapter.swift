@@ -74,15 +74,8 @@ public struct AWSSigV4Adapter: RequestInterceptor {
   }
 
   private static func hash(_ body: RequestBody) throws(TransferError) -> AWSSignature.Payload {
-    let reader = try BodyReader(body)
-    defer { reader.close() }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-    defer { buffer.deallocate() }
     var hash = IncrementalHash(.sha256)
-    while true {
-      let count = try reader.read(into: buffer)
-      guard count > 0 else { return .sha256(hash.finalize().hex) }
-      hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-    }
+    try BodyReader.forEachPiece(of: body) { hash.update($0) }
+    return .sha256(hash.finalize().hex)
   }
 }

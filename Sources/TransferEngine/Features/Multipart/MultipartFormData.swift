@@ -138,7 +138,7 @@ public final class MultipartFormData {
   /// - Throws: `.multipart`; `.file` if a file cannot be read or became shorter.
   public func encode() throws(TransferError) -> Data {
     var data = Data()
-    try forEachPiece { piece throws(TransferError) in data.append(contentsOf: piece) }
+    try BodyReader.forEachPiece(of: requestBody()) { data.append(contentsOf: $0) }
     return data
   }
 
@@ -155,7 +155,7 @@ public final class MultipartFormData {
     }
     defer { close(descriptor) }
     do throws(TransferError) {
-      try forEachPiece { piece throws(TransferError) in
+      try BodyReader.forEachPiece(of: requestBody()) { piece throws(TransferError) in
         guard MultipartFormat.writeAll(piece, to: descriptor) else {
           throw .file(.system("cannot write the form to \(path)", errno: errno))
         }
@@ -163,20 +163,6 @@ public final class MultipartFormData {
     } catch {
       unlink(path)
       throw error
-    }
-  }
-
-  private func forEachPiece(
-    _ take: (UnsafeRawBufferPointer) throws(TransferError) -> Void
-  ) throws(TransferError) {
-    let reader = try BodyReader(.segments(segments()))
-    defer { reader.close() }
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 * 1024, alignment: 16)
-    defer { buffer.deallocate() }
-    while true {
-      let count = try reader.read(into: buffer)
-      guard count > 0 else { return }
-      try take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
   }
 }
