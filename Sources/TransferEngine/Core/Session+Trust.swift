@@ -18,11 +18,7 @@ extension Session {
   private static func policy(
     _ manager: ServerTrustManager, _ host: String
   ) -> Result<TrustPolicy, TransferError> {
-    do throws(TransferError) {
-      return .success(try manager.policy(forHost: host))
-    } catch {
-      return .failure(error)
-    }
+    Result { () throws(TransferError) in try manager.policy(forHost: host) }
   }
 
   func applyTrust(to wire: inout WireRequest, _ request: TransferRequest) {
