@@ -8,4 +8,14 @@ public enum DigestAlgorithm: String, Sendable, Codable, CaseIterable {
   case sha1 = "sha-1"
   /// MD5 (RFC 1321), 32 hexadecimal digits. It detects accidents, not attacks.
   case md5
+
+  /// The bytes of a digest.
+  public var size: Int {
+    switch self {
+    case .sha256: 32
+    case .sha512: 64
+    case .sha1: 20
+    case .md5: 16
+    }
+  }
 }

@@ -5,8 +5,7 @@ public struct ExpectedDigest: Hashable, Sendable, Codable {
   /// Lower-case hexadecimal digits.
   public var hex: String
 
-  /// A digest that a file must have; upper-case digits are accepted. `nil` if the text does not have the algorithm's
-  /// number of hexadecimal digits.
+  /// A digest that a file must have; upper-case digits are accepted.
   public init(algorithm: DigestAlgorithm, hex: String) {
     self.algorithm = algorithm
     self.hex = hex.lowercased()

@@ -41,15 +41,10 @@ enum DeclaredDigests {
   }
 
   private static func add(_ name: String, base64: String, to digests: inout [ExpectedDigest]) {
-    let (algorithm, size): (DigestAlgorithm, Int)
-    switch name {
-    case "sha-256": (algorithm, size) = (.sha256, 32)
-    case "sha-512": (algorithm, size) = (.sha512, 64)
-    case "sha", "sha-1": (algorithm, size) = (.sha1, 20)
-    case "md5": (algorithm, size) = (.md5, 16)
-    default: return
-    }
-    guard digests.count < maximumCount, let bytes = Data(base64Encoded: base64), bytes.count == size else { return }
+    // In `Digest`, SHA-1 has the name `sha` (RFC 3230 §4.1.1).
+    guard let algorithm = name == "sha" ? DigestAlgorithm.sha1 : DigestAlgorithm(rawValue: name),
+      digests.count < maximumCount, let bytes = Data(base64Encoded: base64), bytes.count == algorithm.size
+    else { return }
     digests.append(ExpectedDigest(algorithm: algorithm, hex: bytes.hex))
   }
 }

@@ -59,15 +59,3 @@ public struct PieceDigests: Sendable, Equatable {
     Int(range.lowerBound / length)...Int((range.upperBound - 1) / length)
   }
 }
-
-extension DigestAlgorithm {
-  /// The bytes of a digest.
-  public var size: Int {
-    switch self {
-    case .sha256: 32
-    case .sha512: 64
-    case .sha1: 20
-    case .md5: 16
-    }
-  }
-}
