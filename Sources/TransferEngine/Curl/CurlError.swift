@@ -27,10 +27,9 @@ enum CurlError {
       return isConnected ? .connection(.stalled) : .connection(.timedOut(host: host))
     case CURLE_PARTIAL_FILE: return .response(.truncated(received: received, expected: nil))
     case CURLE_GOT_NOTHING: return .connection(.broken("the server closed it without a response"))
-    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_AGAIN:
-      return .connection(.broken(text))
-    case CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR,
-      CURLE_NO_CONNECTION_AVAILABLE:
+    case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_AGAIN, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+      CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR, CURLE_NO_CONNECTION_AVAILABLE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSH,
+      CURLE_UNRECOVERABLE_POLL:
       return .connection(.broken(text))
     case CURLE_SSL_CONNECT_ERROR:
       // A handshake that the network interrupted looks the same as one that the peer refused.
@@ -40,7 +39,6 @@ enum CurlError {
       CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT, CURLE_SSL_ENGINE_NOTFOUND,
       CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_USE_SSL_FAILED:
       return .connection(.tls(host: host, reason: text, isTransient: false))
-    case CURLE_SSL_SHUTDOWN_FAILED: return .connection(.broken(text))
     // Receivers report their own failures. Any other write error comes from libcurl's decoder, for bytes after the end
     // of a gzip stream.
     case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return .response(.undecodable(text))
@@ -54,72 +52,61 @@ enum CurlError {
     case CURLE_READ_ERROR: return .file(.io("cannot read what is sent: \(text)", errno: EIO))
     case CURLE_FILE_COULDNT_READ_FILE: return .file(.io("cannot read the file \(host)", errno: EIO))
     case CURLE_INTERFACE_FAILED: return .connection(.refused(host: host, reason: text))
-    case CURLE_SSH, CURLE_UNRECOVERABLE_POLL: return .connection(.broken(text))
     case CURLE_FTP_ACCEPT_TIMEOUT: return .connection(.stalled)
     case CURLE_ABORTED_BY_CALLBACK: return .cancelled
     case _ where code.rawValue == TRANSFER_TOO_LARGE_CODE: return .response(.headTooLarge(limit: maximumLine))
     case _ where code.rawValue == TRANSFER_ECH_REQUIRED_CODE:
       return .connection(.tls(host: host, reason: text, isTransient: false))
     default:
-      let note = notes[code] ?? Note("libcurl: \(text)", false)
+      let note = notes[code] ?? (text: "libcurl: \(text)", isTransient: false)
       return .transport(code: Int(code.rawValue), message: note.text, isTransient: note.isTransient)
-    }
-  }
-
-  private struct Note {
-    let text: String
-    let isTransient: Bool
-
-    init(_ text: String, _ isTransient: Bool) {
-      self.text = text
-      self.isTransient = isTransient
     }
   }
 
   /// Codes without their own case in `TransferError`: codes of protocols that are translated before, codes of protocols
   /// that are not used, and libcurl's internal errors. A code that is missing here is unknown and not retried.
-  private static let notes: [CURLcode: Note] = [
-    CURLE_FAILED_INIT: Note("libcurl could not begin: memory, threads or descriptors are short", true),
-    CURLE_NOT_BUILT_IN: Note("this libcurl was built without what the request needs", false),
-    CURLE_REMOTE_ACCESS_DENIED: Note("the server does not give access to it", false),
-    CURLE_FTP_ACCEPT_FAILED: Note("the FTP server did not connect back", true),
-    CURLE_FTP_WEIRD_PASS_REPLY: Note("the FTP server's reply to the password is invalid", false),
-    CURLE_FTP_WEIRD_PASV_REPLY: Note("the FTP server's reply to PASV is invalid", false),
-    CURLE_FTP_WEIRD_227_FORMAT: Note("the FTP server's reply to PASV is invalid", false),
-    CURLE_FTP_CANT_GET_HOST: Note("the FTP server named an address for data that cannot be found", false),
-    CURLE_FTP_COULDNT_SET_TYPE: Note("the FTP server does not send the file as it is", false),
-    CURLE_FTP_COULDNT_RETR_FILE: Note("the FTP server does not send the file", false),
-    CURLE_QUOTE_ERROR: Note("the server refused a command", false),
-    CURLE_HTTP_RETURNED_ERROR: Note("the server answered with an error", false),
-    CURLE_UPLOAD_FAILED: Note("the server does not take the file", false),
-    CURLE_OUT_OF_MEMORY: Note("libcurl ran out of memory", true),
-    CURLE_FTP_PORT_FAILED: Note("the FTP server cannot connect back", false),
-    CURLE_FTP_COULDNT_USE_REST: Note("the FTP server does not begin in the middle of a file", true),
-    CURLE_RANGE_ERROR: Note("the server does not send a part of the file", true),
-    CURLE_HTTP_POST_ERROR: Note("libcurl could not put the form together", false),
-    CURLE_BAD_DOWNLOAD_RESUME: Note("the server's file is shorter than the part that is on disk", true),
-    CURLE_LDAP_CANNOT_BIND: Note("the LDAP server refused the login", false),
-    CURLE_LDAP_SEARCH_FAILED: Note("the LDAP search failed", false),
-    CURLE_LOGIN_DENIED: Note("the server refused the user name or the password", false),
-    CURLE_AUTH_ERROR: Note("the authentication failed", false),
-    CURLE_TFTP_NOTFOUND: Note("the file does not exist on the TFTP server", false),
-    CURLE_TFTP_PERM: Note("the TFTP server does not permit it", false),
-    CURLE_REMOTE_DISK_FULL: Note("the server's disk is full", true),
-    CURLE_TFTP_ILLEGAL: Note("the TFTP server does not know the operation", false),
-    CURLE_TFTP_UNKNOWNID: Note("the TFTP server lost the transfer", true),
-    CURLE_REMOTE_FILE_EXISTS: Note("the file exists on the server", false),
-    CURLE_TFTP_NOSUCHUSER: Note("the TFTP server does not know the user", false),
-    CURLE_REMOTE_FILE_NOT_FOUND: Note("the file does not exist on the server", false),
-    CURLE_FTP_PRET_FAILED: Note("the FTP server refused PRET", false),
-    CURLE_RTSP_CSEQ_ERROR: Note("the RTSP responses are out of order", false),
-    CURLE_RTSP_SESSION_ERROR: Note("the RTSP response belongs to another session", false),
-    CURLE_FTP_BAD_FILE_LIST: Note("the FTP server's list of files cannot be read", false),
-    CURLE_CHUNK_FAILED: Note("a file of the list was refused", false),
-    CURLE_FUNCTION_NOT_FOUND: Note("this libcurl lacks a function", false),
-    CURLE_BAD_FUNCTION_ARGUMENT: Note("libcurl was called wrongly (a bug of the engine)", false),
-    CURLE_UNKNOWN_OPTION: Note("this libcurl does not know an option that the request needs", false),
-    CURLE_SETOPT_OPTION_SYNTAX: Note("libcurl was given an option that it cannot read (a bug of the engine)", false),
-    CURLE_RECURSIVE_API_CALL: Note("libcurl was called from within a callback (a bug of the engine)", false),
+  private static let notes: [CURLcode: (text: String, isTransient: Bool)] = [
+    CURLE_FAILED_INIT: ("libcurl could not begin: memory, threads or descriptors are short", true),
+    CURLE_NOT_BUILT_IN: ("this libcurl was built without what the request needs", false),
+    CURLE_REMOTE_ACCESS_DENIED: ("the server does not give access to it", false),
+    CURLE_FTP_ACCEPT_FAILED: ("the FTP server did not connect back", true),
+    CURLE_FTP_WEIRD_PASS_REPLY: ("the FTP server's reply to the password is invalid", false),
+    CURLE_FTP_WEIRD_PASV_REPLY: ("the FTP server's reply to PASV is invalid", false),
+    CURLE_FTP_WEIRD_227_FORMAT: ("the FTP server's reply to PASV is invalid", false),
+    CURLE_FTP_CANT_GET_HOST: ("the FTP server named an address for data that cannot be found", false),
+    CURLE_FTP_COULDNT_SET_TYPE: ("the FTP server does not send the file as it is", false),
+    CURLE_FTP_COULDNT_RETR_FILE: ("the FTP server does not send the file", false),
+    CURLE_QUOTE_ERROR: ("the server refused a command", false),
+    CURLE_HTTP_RETURNED_ERROR: ("the server answered with an error", false),
+    CURLE_UPLOAD_FAILED: ("the server does not take the file", false),
+    CURLE_OUT_OF_MEMORY: ("libcurl ran out of memory", true),
+    CURLE_FTP_PORT_FAILED: ("the FTP server cannot connect back", false),
+    CURLE_FTP_COULDNT_USE_REST: ("the FTP server does not begin in the middle of a file", true),
+    CURLE_RANGE_ERROR: ("the server does not send a part of the file", true),
+    CURLE_HTTP_POST_ERROR: ("libcurl could not put the form together", false),
+    CURLE_BAD_DOWNLOAD_RESUME: ("the server's file is shorter than the part that is on disk", true),
+    CURLE_LDAP_CANNOT_BIND: ("the LDAP server refused the login", false),
+    CURLE_LDAP_SEARCH_FAILED: ("the LDAP search failed", false),
+    CURLE_LOGIN_DENIED: ("the server refused the user name or the password", false),
+    CURLE_AUTH_ERROR: ("the authentication failed", false),
+    CURLE_TFTP_NOTFOUND: ("the file does not exist on the TFTP server", false),
+    CURLE_TFTP_PERM: ("the TFTP server does not permit it", false),
+    CURLE_REMOTE_DISK_FULL: ("the server's disk is full", true),
+    CURLE_TFTP_ILLEGAL: ("the TFTP server does not know the operation", false),
+    CURLE_TFTP_UNKNOWNID: ("the TFTP server lost the transfer", true),
+    CURLE_REMOTE_FILE_EXISTS: ("the file exists on the server", false),
+    CURLE_TFTP_NOSUCHUSER: ("the TFTP server does not know the user", false),
+    CURLE_REMOTE_FILE_NOT_FOUND: ("the file does not exist on the server", false),
+    CURLE_FTP_PRET_FAILED: ("the FTP server refused PRET", false),
+    CURLE_RTSP_CSEQ_ERROR: ("the RTSP responses are out of order", false),
+    CURLE_RTSP_SESSION_ERROR: ("the RTSP response belongs to another session", false),
+    CURLE_FTP_BAD_FILE_LIST: ("the FTP server's list of files cannot be read", false),
+    CURLE_CHUNK_FAILED: ("a file of the list was refused", false),
+    CURLE_FUNCTION_NOT_FOUND: ("this libcurl lacks a function", false),
+    CURLE_BAD_FUNCTION_ARGUMENT: ("libcurl was called wrongly (a bug of the engine)", false),
+    CURLE_UNKNOWN_OPTION: ("this libcurl does not know an option that the request needs", false),
+    CURLE_SETOPT_OPTION_SYNTAX: ("libcurl was given an option that it cannot read (a bug of the engine)", false),
+    CURLE_RECURSIVE_API_CALL: ("libcurl was called from within a callback (a bug of the engine)", false),
   ]
 }
 
