@@ -19,8 +19,8 @@ final class RequestCore<Output: RequestOutput>: AnyRequestCore {
     var isHandling = false
     /// Pipelines that wait for `resume()` after `suspend()`.
     var suspended: [CheckedContinuation<Void, Never>] = []
-    var download = Tracked()
-    var upload = Tracked()
+    private var download = Tracked()
+    private var upload = Tracked()
     /// Hold and release the running transfer.
     var hold: (@Sendable () -> Void)?
     var release: (@Sendable () -> Void)?
@@ -35,6 +35,12 @@ final class RequestCore<Output: RequestOutput>: AnyRequestCore {
     weak var handle: (any Request)?
     /// The handle while the request runs: its user's closures may refer to it unowned.
     var retainedHandle: (any Request)?
+
+    /// The progress in one direction, and who observes it.
+    subscript(direction: ProgressDirection) -> Tracked {
+      get { direction == .download ? download : upload }
+      _modify { if direction == .download { yield &download } else { yield &upload } }
+    }
   }
 
   private struct Tracked {
@@ -132,9 +138,9 @@ final class RequestCore<Output: RequestOutput>: AnyRequestCore {
       if state.state.canTransition(to: .finished) { state.state = .finished }
       state.hold = nil
       state.release = nil
-      let observers = state.download.observers + state.upload.observers
-      state.download.observers = []
-      state.upload.observers = []
+      let observers = state[.download].observers + state[.upload].observers
+      state[.download].observers = []
+      state[.upload].observers = []
       let mustHandle = !state.handlers.isEmpty
       state.isHandling = mustHandle
       defer { state.waiters = [] }
@@ -265,19 +271,13 @@ final class RequestCore<Output: RequestOutput>: AnyRequestCore {
   // MARK: Progress
 
   func progress(_ direction: ProgressDirection) -> TransferProgress {
-    state.withLock { direction == .download ? $0.download.progress : $0.upload.progress }
+    state.withLock { $0[direction].progress }
   }
 
   func report(_ progress: TransferProgress, _ direction: ProgressDirection = .download) {
     let observers = state.withLock { state in
-      switch direction {
-      case .download:
-        state.download.progress = progress
-        return state.download.observers
-      case .upload:
-        state.upload.progress = progress
-        return state.upload.observers
-      }
+      state[direction].progress = progress
+      return state[direction].observers
     }
     for observer in observers { observer.send(progress) }
   }
@@ -285,12 +285,8 @@ final class RequestCore<Output: RequestOutput>: AnyRequestCore {
   /// A stream that is added after the end gets the last value and ends.
   func observe(_ direction: ProgressDirection, _ observer: ValueObserver<TransferProgress>) {
     let last = state.withLock { state -> TransferProgress? in
-      switch direction {
-      case .download where state.output == nil: state.download.observers.append(observer)
-      case .upload where state.output == nil: state.upload.observers.append(observer)
-      case .download: return state.download.progress
-      case .upload: return state.upload.progress
-      }
+      guard state.output == nil else { return state[direction].progress }
+      state[direction].observers.append(observer)
       return nil
     }
     guard let last else { return }
