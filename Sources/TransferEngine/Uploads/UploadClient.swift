@@ -100,17 +100,9 @@ final class UploadClient: Sendable {
   private func transfer(
     _ request: TransferRequest, _ body: UploadBody?, _ options: SendOptions
   ) async throws(TransferError) -> UploadResponse {
-    if let adopted = takeAdopted() {
-      state.withLock { $0.origin = request.url.origin }
-      return try end(adopted.outcome, adopted.receiver, size: adopted.source.size)
-    }
-    let transferID = TransferID()
-    let isInterrupted = state.withLock { state in
-      if !state.isInterrupted { state.running.insert(transferID) }
-      state.origin = request.url.origin
-      return state.isInterrupted
-    }
-    guard !isInterrupted else { throw .cancelled }
+    state.withLock { $0.origin = request.url.origin }
+    if let adopted = takeAdopted() { return try end(adopted.outcome, adopted.receiver, size: adopted.source.size) }
+    let transferID = try begin()
     options.willStart?(transferID)
     record.willSend(request)
     var wire = session.wireRequest(request)
@@ -122,6 +114,18 @@ final class UploadClient: Sendable {
     let outcome = await session.loop.perform(wire, id: transferID, receiver: receiver)
     state.withLock { _ = $0.running.remove(transferID) }
     return try end(outcome, receiver, size: body?.size ?? 0)
+  }
+
+  /// A new transfer, which `interrupt()` can stop.
+  /// - Throws: `.cancelled` between `interrupt()` and `allow()`.
+  private func begin() throws(TransferError) -> TransferID {
+    let transferID = TransferID()
+    let isInterrupted = state.withLock { state in
+      if !state.isInterrupted { state.running.insert(transferID) }
+      return state.isInterrupted
+    }
+    guard !isInterrupted else { throw .cancelled }
+    return transferID
   }
 
   private func takeAdopted() -> AdoptedUpload? {
@@ -149,12 +153,7 @@ final class UploadClient: Sendable {
     _ work: (TransferID) async throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
     await pause()
-    let transferID = TransferID()
-    let isInterrupted = state.withLock { state in
-      if !state.isInterrupted { state.running.insert(transferID) }
-      return state.isInterrupted
-    }
-    guard !isInterrupted else { throw .cancelled }
+    let transferID = try begin()
     defer { state.withLock { _ = $0.running.remove(transferID) } }
     return try await work(transferID)
   }
