@@ -5,10 +5,7 @@ extension JobResults {
   /// Of a batch; an empty name stands for all jobs of the owner.
   /// - Parameter completed: the number of its completed jobs.
   static func fetch(_ db: Database, of completed: Int, batch: BatchID) throws -> JobResults {
-    try fetch(db, completed, "batch = :batch AND owner = :owner") { bind in
-      bind("batch", batch.name)
-      bind("owner", batch.owner)
-    }
+    try fetch(db, completed, "batch = :batch AND owner = :owner") { $0.batch(batch) }
   }
 
   /// Of all jobs in scope.

@@ -118,6 +118,12 @@ struct ParameterBinder {
     if let value { body(&self, name, value) } else { null(name) }
   }
 
+  /// Binds `:batch` and `:owner`.
+  mutating func batch(_ batch: BatchID) {
+    self("batch", batch.name)
+    self("owner", batch.owner)
+  }
+
   /// Binds `:error_code`, `:error_message`, `:error_status` and `:error_transient`; all NULL for no failure.
   mutating func failure(_ failure: JobFailure?) {
     self("error_code", failure?.code.rawValue)

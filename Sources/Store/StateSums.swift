@@ -75,13 +75,12 @@ extension Transaction {
       try run(
         """
         UPDATE batch SET bytes_done = bytes_done + :bytes_done, bytes_total = bytes_total + :bytes_total
-        WHERE name = :name AND owner = :owner
+        WHERE name = :batch AND owner = :owner
         """
       ) { bind in
         bind("bytes_done", change.bytesDone)
         bind("bytes_total", change.bytesTotal)
-        bind("name", id.name)
-        bind("owner", id.owner)
+        bind.batch(id)
       }
     }
     try noteBatchEnds(sums.changes)
@@ -95,16 +94,14 @@ extension Transaction {
       ON CONFLICT (batch, owner, result) DO NOTHING
       """
     ) { bind in
-      bind("batch", id.name)
-      bind("owner", id.owner)
+      bind.batch(id)
       bind("result", result.rawValue)
     }
     try run(
       "UPDATE result_count SET jobs = jobs + :jobs WHERE batch = :batch AND owner = :owner AND result = :result"
     ) { bind in
       bind("jobs", jobs)
-      bind("batch", id.name)
-      bind("owner", id.owner)
+      bind.batch(id)
       bind("result", result.rawValue)
     }
   }
@@ -114,15 +111,13 @@ extension Transaction {
       "UPDATE state_count SET jobs = jobs + :jobs WHERE batch = :batch AND owner = :owner AND state = :state"
     ) { bind in
       bind("jobs", jobs)
-      bind("batch", id.name)
-      bind("owner", id.owner)
+      bind.batch(id)
       bind("state", state.rawValue)
     }
     // The rows of a batch come with the batch, those of an owner with the owner's first job in a state.
     guard db.changesCount == 0, jobs > 0 else { return }
     try run("INSERT INTO state_count (batch, owner, state, jobs) VALUES (:batch, :owner, :state, :jobs)") { bind in
-      bind("batch", id.name)
-      bind("owner", id.owner)
+      bind.batch(id)
       bind("state", state.rawValue)
       bind("jobs", jobs)
     }

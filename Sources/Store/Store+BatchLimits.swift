@@ -31,14 +31,13 @@ extension Store {
       try transaction.run(
         """
         UPDATE batch SET max_active = :max_active, limit_rate = :limit_rate, priority = :priority
-        WHERE name = :name AND owner = :owner
+        WHERE name = :batch AND owner = :owner
         """
       ) { bind in
         bind("max_active", limits.maxActive)
         bind("limit_rate", limits.limitRate)
         bind("priority", limits.priority)
-        bind("name", batch.name)
-        bind("owner", batch.owner)
+        bind.batch(batch)
       }
       guard transaction.db.changesCount > 0 else { throw StoreError.noSuchBatch(batch.name) }
     }
@@ -65,8 +64,7 @@ extension Store {
           AND priority <> :priority LIMIT :limit
         """
       let jobs = try transaction.db.rows(sql) { bind in
-        bind("batch", batch.name)
-        bind("owner", batch.owner)
+        bind.batch(batch)
         bind("priority", priority)
         bind("limit", limit)
       } read: { row -> (id: JobID, state: JobState) in
@@ -87,9 +85,8 @@ extension Store {
 extension Database {
   /// `nil`: there is no such batch.
   func limits(of batch: BatchID) throws -> BatchLimits? {
-    try row("SELECT max_active, limit_rate, priority FROM batch WHERE name = :name AND owner = :owner") { bind in
-      bind("name", batch.name)
-      bind("owner", batch.owner)
+    try row("SELECT max_active, limit_rate, priority FROM batch WHERE name = :batch AND owner = :owner") { bind in
+      bind.batch(batch)
     } read: { row in
       BatchLimits(
         maxActive: try row.optionalInt64("max_active").map { Int(clamping: $0) },

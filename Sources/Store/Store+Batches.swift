@@ -57,10 +57,9 @@ extension Store {
   public func batch(_ id: BatchID, in scope: Scope) async throws(StoreError) -> BatchDetail? {
     guard scope.includes(id.owner) else { return nil }
     return try await read { db in
-      let sql = "SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = :name AND owner = :owner"
+      let sql = "SELECT created_at, bytes_done, bytes_total FROM batch WHERE name = :batch AND owner = :owner"
       return try db.row(sql) { bind in
-        bind("name", id.name)
-        bind("owner", id.owner)
+        bind.batch(id)
       } read: { row in
         let batch = Batch(
           name: id.name, createdAt: try row.date("created_at"), counts: try StateCounts.fetch(db, batch: id),
@@ -83,8 +82,7 @@ extension Store {
       """
     var failures: [String: Int] = [:]
     try db.each(sql) { bind in
-      bind("batch", batch.name)
-      bind("owner", batch.owner)
+      bind.batch(batch)
     } body: { row in
       failures[try row.text("error_code")] = try row.int("jobs")
       return true
@@ -96,10 +94,7 @@ extension Store {
 extension StateCounts {
   /// - Parameter batch: an empty name stands for all jobs of the owner.
   static func fetch(_ db: Database, batch: BatchID) throws -> StateCounts {
-    try fetch(db, "SELECT state, jobs FROM state_count WHERE batch = :batch AND owner = :owner") { bind in
-      bind("batch", batch.name)
-      bind("owner", batch.owner)
-    }
+    try fetch(db, "SELECT state, jobs FROM state_count WHERE batch = :batch AND owner = :owner") { $0.batch(batch) }
   }
 
   /// Of all owners.

@@ -32,8 +32,7 @@ extension Store {
       try db.row(
         "SELECT min(started_at) AS started, max(finished_at) AS ended FROM job WHERE batch = :batch AND owner = :owner"
       ) { bind in
-        bind("batch", batch.name)
-        bind("owner", batch.owner)
+        bind.batch(batch)
       } read: { row in
         (start: try row.optionalDate("started"), end: try row.optionalDate("ended"))
       } ?? (start: nil, end: nil)
@@ -183,15 +182,9 @@ extension Transaction {
       guard difference != 0 else { continue }
       let counts = try StateCounts.fetch(db, batch: id)
       if unfinished.contains(where: { counts[$0] > 0 }) {
-        try run("DELETE FROM batch_end WHERE batch = :batch AND owner = :owner") { bind in
-          bind("batch", id.name)
-          bind("owner", id.owner)
-        }
+        try run("DELETE FROM batch_end WHERE batch = :batch AND owner = :owner") { $0.batch(id) }
       } else {
-        try run("INSERT OR REPLACE INTO batch_end (batch, owner) VALUES (:batch, :owner)") { bind in
-          bind("batch", id.name)
-          bind("owner", id.owner)
-        }
+        try run("INSERT OR REPLACE INTO batch_end (batch, owner) VALUES (:batch, :owner)") { $0.batch(id) }
         hasBatchEnd = true
       }
     }

@@ -152,8 +152,7 @@ extension Transaction {
         SELECT id FROM job INDEXED BY job_batch_state WHERE batch = :batch AND owner = :owner AND state = :state LIMIT 1
         """
       ) { bind in
-        bind("batch", batch.name)
-        bind("owner", batch.owner)
+        bind.batch(batch)
         bind("state", state.rawValue)
       } read: {
         try $0.jobID("id")

@@ -40,10 +40,9 @@ extension Store {
   }
 
   private static func sums(of batch: BatchID, _ db: Database) throws -> WatchSums {
-    let sql = "SELECT bytes_done, bytes_total FROM batch WHERE name = :name AND owner = :owner"
+    let sql = "SELECT bytes_done, bytes_total FROM batch WHERE name = :batch AND owner = :owner"
     let bytes = try db.row(sql) { bind in
-      bind("name", batch.name)
-      bind("owner", batch.owner)
+      bind.batch(batch)
     } read: { row in
       (try row.sum("bytes_done"), try row.sum("bytes_total"))
     }
