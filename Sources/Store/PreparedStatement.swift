@@ -49,6 +49,11 @@ struct PreparedStatement {
     return value
   }
 
+  /// The row that `:id`, the only parameter, selects; `nil`: there is none.
+  func row<Value>(id: Int64, read: (inout RowReader) throws -> Value) throws -> Value? {
+    try row({ $0("id", id) }, read: read)
+  }
+
   /// Calls `body` with each row until it returns `false`.
   func each(
     _ bind: (inout ParameterBinder) -> Void = { _ in }, body: (inout RowReader) throws -> Bool
@@ -103,6 +108,11 @@ extension Database {
     _ sql: String, _ bind: (inout ParameterBinder) -> Void = { _ in }, read: (inout RowReader) throws -> Value
   ) throws -> Value? {
     try PreparedStatement(self, sql).row(bind, read: read)
+  }
+
+  /// The row that `:id`, the only parameter, selects; `nil`: there is none.
+  func row<Value>(_ sql: String, id: Int64, read: (inout RowReader) throws -> Value) throws -> Value? {
+    try PreparedStatement(self, sql).row(id: id, read: read)
   }
 
   /// Calls `body` with each row until it returns `false`.

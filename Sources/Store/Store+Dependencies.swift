@@ -127,11 +127,7 @@ extension Transaction {
   private func outcome(of check: DependencyCheck) throws -> DependencyCheck.Outcome {
     switch check.target {
     case .job(let id):
-      let state: JobState? = try row("SELECT state FROM job WHERE id = :id") {
-        $0("id", id)
-      } read: {
-        try $0.word("state")
-      }
+      let state: JobState? = try row("SELECT state FROM job WHERE id = :id", id: id.rawValue) { try $0.word("state") }
       switch state {
       case .completed: return .completed
       case .failed: return .failed("job \(id), for which it waited, has failed")
@@ -201,11 +197,9 @@ extension Transaction {
   }
 
   private func isUnfinished(_ job: JobID) throws -> Bool {
-    try row("SELECT finished_at IS NULL AND state <> 'running' AS is_unfinished FROM job WHERE id = :job") {
-      $0("job", job)
-    } read: {
-      try $0.bool("is_unfinished")
-    } ?? false
+    try row(
+      "SELECT finished_at IS NULL AND state <> 'running' AS is_unfinished FROM job WHERE id = :id", id: job.rawValue
+    ) { try $0.bool("is_unfinished") } ?? false
   }
 }
 

@@ -106,11 +106,7 @@ extension Transaction {
 
   fileprivate mutating func record(_ outcome: FileActionOutcome, at now: Date) throws {
     let id = outcome.job
-    let owner = try db.row("SELECT owner FROM file_action WHERE job = :job") { bind in
-      bind("job", id)
-    } read: {
-      try $0.uid("owner")
-    }
+    let owner = try db.row("SELECT owner FROM file_action WHERE job = :id", id: id.rawValue) { try $0.uid("owner") }
     // The outcome was already stored, before a crash.
     guard let owner else { return }
     let state: FileAction.State

@@ -70,11 +70,7 @@ extension Store {
   /// - Returns: `false` if there is none in scope.
   public func removeFolder(_ id: Int64, in scope: Scope) async throws(StoreError) -> Bool {
     try await queue.run(weight: 100) { transaction in
-      let owner = try transaction.row("SELECT owner FROM folder WHERE id = :id") { bind in
-        bind("id", id)
-      } read: {
-        try $0.uid("owner")
-      }
+      let owner = try transaction.row("SELECT owner FROM folder WHERE id = :id", id: id) { try $0.uid("owner") }
       guard let owner, scope.includes(owner) else { return false }
       try transaction.run("DELETE FROM folder WHERE id = :id") { $0("id", id) }
       try transaction.run("DELETE FROM folder_file WHERE folder = :id") { $0("id", id) }
@@ -114,9 +110,7 @@ extension Store {
     _ versions: [(version: FileVersion, job: JobID?)], of folder: Int64
   ) async throws(StoreError) -> Bool {
     try await queue.run(weight: versions.count) { transaction in
-      let isThere = try transaction.row("SELECT 1 AS found FROM folder WHERE id = :id") { bind in
-        bind("id", folder)
-      } read: {
+      let isThere = try transaction.row("SELECT 1 AS found FROM folder WHERE id = :id", id: folder) {
         try $0.bool("found")
       }
       guard isThere == true else { return false }

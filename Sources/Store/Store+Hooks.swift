@@ -24,9 +24,7 @@ extension Store {
     try await queue.run(weight: 2) { transaction in
       try transaction.run("DELETE FROM hook WHERE id = :id") { $0("id", hook.id) }
       guard transaction.db.changesCount == 1 else { return }
-      let state: JobState? = try transaction.db.row("SELECT state FROM job WHERE id = :id") { bind in
-        bind("id", hook.job)
-      } read: {
+      let state: JobState? = try transaction.db.row("SELECT state FROM job WHERE id = :id", id: hook.job.rawValue) {
         try $0.word("state")
       }
       try transaction.note(.changed, job: hook.job, of: hook.owner, at: now, from: state, to: state, reason: reason)

@@ -67,9 +67,7 @@ struct JobListRows {
     jobs.reserveCapacity(ids.count)
     let find = find
     for id in ids {
-      let found = try find.row { bind in
-        bind("id", id)
-      } read: { row in
+      let found = try find.row(id: id.rawValue) { row in
         try job(id, &row)
       }
       guard let (job, isOpen) = found else { continue }

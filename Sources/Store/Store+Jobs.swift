@@ -39,9 +39,7 @@ extension Store {
       var (records, count, sum): ([JobRecord], Int, Int) = ([], 0, 0)
       for id in ids {
         count += 1
-        let row = try find.row { bind in
-          bind("id", id)
-        } read: { row in
+        let row = try find.row(id: id.rawValue) { row in
           (record: try JobRecord(&row), bytes: row.bytes)
         }
         guard let row, scope.includes(row.record.spec.owner) else { continue }
@@ -118,11 +116,7 @@ extension Store {
       let find = try PreparedStatement(db, "SELECT owner FROM job WHERE id = :id")
       var found: [JobID] = []
       for id in wanted where found.count < limit {
-        let owner = try find.row { bind in
-          bind("id", id)
-        } read: {
-          try $0.uid("owner")
-        }
+        let owner = try find.row(id: id.rawValue) { try $0.uid("owner") }
         if let owner, scope.includes(owner) { found.append(id) }
       }
       return found
@@ -157,11 +151,7 @@ extension JobRecord {
 
   /// - Parameter find: `byID`.
   static func fetch(_ find: PreparedStatement, id: JobID) throws -> JobRecord? {
-    try find.row { bind in
-      bind("id", id)
-    } read: {
-      try JobRecord(&$0)
-    }
+    try find.row(id: id.rawValue) { try JobRecord(&$0) }
   }
 }
 
@@ -190,12 +180,9 @@ extension Attempt {
     }
     attempts.reverse()
     guard record.job.state == .running else { return attempts }
-    let startedAt = try db.row("SELECT COALESCE(attempt_started_at, started_at) AS began FROM job WHERE id = :id") {
-      bind in
-      bind("id", id)
-    } read: {
-      try $0.date("began")
-    }
+    let startedAt = try db.row(
+      "SELECT COALESCE(attempt_started_at, started_at) AS began FROM job WHERE id = :id", id: id.rawValue
+    ) { try $0.date("began") }
     guard let startedAt else { return attempts }
     return attempts.suffix(limit - 1) + [Attempt(number: record.attemptNumber, startedAt: startedAt)]
   }

@@ -93,9 +93,7 @@ extension Transaction {
   /// Makes a relay whose copy could not be read begin again, when it is retried.
   /// - Returns: whether it does.
   func forgetsMissingCopy(of id: JobID, at now: Date) throws -> Bool {
-    let code: String?? = try row("SELECT error_code FROM job WHERE id = :id AND phase = 'upload'") {
-      $0("id", id)
-    } read: {
+    let code: String?? = try row("SELECT error_code FROM job WHERE id = :id AND phase = 'upload'", id: id.rawValue) {
       try $0.optionalText("error_code")
     }
     let codes = [JobFailure.Code.sourceMissing, .sourceChanged].map(\.rawValue)

@@ -6,12 +6,8 @@ extension Store {
   /// The sources of a download as its last attempt left them; empty if it has only its own URL, or had no attempt.
   public func sources(of id: JobID) async throws(StoreError) -> [JobSource] {
     try await read { db in
-      var text: String?
-      try db.each("SELECT sources FROM job_source WHERE job = :job") { bind in
-        bind("job", id)
-      } body: { row in
-        text = try row.text("sources")
-        return true
+      let text = try db.row("SELECT sources FROM job_source WHERE job = :id", id: id.rawValue) {
+        try $0.text("sources")
       }
       guard let text else { return [] }
       return (try? WireCoding.decoder().decode([JobSource].self, from: Data(text.utf8))) ?? []

@@ -233,11 +233,7 @@ extension Transaction {
 extension Database {
   /// The name of an origin; empty if there is none.
   func originName(_ id: Int64) throws -> String {
-    try row("SELECT name FROM origin WHERE id = :id") { bind in
-      bind("id", id)
-    } read: {
-      try $0.text("name")
-    } ?? ""
+    try row("SELECT name FROM origin WHERE id = :id", id: id) { try $0.text("name") } ?? ""
   }
 
   /// The row of an origin; `nil`: there is none.

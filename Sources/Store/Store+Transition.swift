@@ -79,12 +79,9 @@ private struct IdleJob {
 extension Transaction {
   /// - Throws: `notFound`, and `busy` if the job is running.
   fileprivate func idleJob(_ id: JobID, in scope: Scope) throws -> IdleJob {
-    let found = try row("SELECT kind, owner, batch, state, bytes_done, bytes_total, result FROM job WHERE id = :id") {
-      bind in
-      bind("id", id)
-    } read: {
-      try IdleJob(&$0)
-    }
+    let found = try row(
+      "SELECT kind, owner, batch, state, bytes_done, bytes_total, result FROM job WHERE id = :id", id: id.rawValue
+    ) { try IdleJob(&$0) }
     guard let found, scope.includes(found.owner) else { throw StoreError.notFound(id) }
     guard found.share.state != .running else { throw StoreError.busy(id) }
     return found
@@ -219,12 +216,9 @@ extension Transaction {
   }
 
   private func claimDestination(of id: JobID, in scope: Scope) throws {
-    let destination = try row("SELECT destination FROM job WHERE id = :id AND kind = 'download' AND chooses_name = 0") {
-      bind in
-      bind("id", id)
-    } read: {
-      try $0.text("destination")
-    }
+    let destination = try row(
+      "SELECT destination FROM job WHERE id = :id AND kind = 'download' AND chooses_name = 0", id: id.rawValue
+    ) { try $0.text("destination") }
     guard let destination, !destination.hasTrailingSlash else { return }
     try claimDestination(destination, for: id, in: scope)
   }

@@ -33,9 +33,9 @@ extension Transaction {
   }
 
   private func dependency(on id: JobID, in scope: Scope) throws -> StoredDependency {
-    let found = try row("SELECT owner, state FROM job WHERE id = :id") {
-      $0("id", id)
-    } read: { row -> (owner: UInt32, state: JobState) in
+    let found = try row(
+      "SELECT owner, state FROM job WHERE id = :id", id: id.rawValue
+    ) { row -> (owner: UInt32, state: JobState) in
       (try row.uid("owner"), try row.word("state"))
     }
     guard let found, scope.includes(found.owner) else { throw StoreError.notFound(id) }

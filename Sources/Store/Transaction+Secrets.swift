@@ -24,9 +24,7 @@ extension Transaction {
   /// Erases secrets. They leave the file itself at the checkpoint that follows (`WriteQueue.scrub`).
   mutating func erase(_ place: SecretPlace?) throws {
     guard let place else { return }
-    let found: Data?? = try db.row("SELECT data FROM secret WHERE id = :id") { bind in
-      bind("id", place.id)
-    } read: {
+    let found: Data?? = try db.row("SELECT data FROM secret WHERE id = :id", id: place.id) {
       try $0.optionalData("data")
     }
     guard case .some(.some(var data)) = found, place.offset >= 0, place.length >= 0,
@@ -52,9 +50,7 @@ extension Transaction {
 
   /// Where the secrets of a row of `table` are stored.
   func secretPlace(in table: SecretOwner, _ id: Int64) throws -> SecretPlace? {
-    try db.row("SELECT secret, secret_offset, secret_length FROM \(table.rawValue) WHERE id = :id") { bind in
-      bind("id", id)
-    } read: {
+    try db.row("SELECT secret, secret_offset, secret_length FROM \(table.rawValue) WHERE id = :id", id: id) {
       try SecretPlace(&$0)
     } ?? nil
   }

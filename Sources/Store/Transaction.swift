@@ -39,6 +39,11 @@ struct Transaction {
     try statements.statement(sql).row(bind, read: read)
   }
 
+  /// The row that `:id`, the only parameter, selects; `nil`: there is none.
+  func row<Value>(_ sql: StaticString, id: Int64, read: (inout RowReader) throws -> Value) throws -> Value? {
+    try statements.statement(sql).row(id: id, read: read)
+  }
+
   /// Appends to the history of the job's owner. The history outlives the job.
   mutating func note(
     _ kind: Event.Kind, job: JobID, of owner: UInt32, at: Date, from: JobState? = nil, to: JobState? = nil,

@@ -37,9 +37,7 @@ extension Transaction {
 
   /// Takes an upload out of its line: the next one takes its place.
   func leaveLine(_ id: JobID) throws {
-    let blocker = try row("SELECT blocked_by FROM job WHERE id = :id AND blocked_by IS NOT NULL") { bind in
-      bind("id", id)
-    } read: {
+    let blocker = try row("SELECT blocked_by FROM job WHERE id = :id AND blocked_by IS NOT NULL", id: id.rawValue) {
       try $0.jobID("blocked_by")
     }
     // First, because at most one upload is blocked by another.
