@@ -216,18 +216,26 @@ struct CandidateSelection {
 
   // MARK: - SQL
 
+  /// A queued job that nothing but a free slot keeps from beginning: the condition of the indexes `job_queued`,
+  /// `job_queued_lane` and `job_queued_share`, which SQLite uses only for a query with the same terms.
+  static let waiting = """
+    state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL \
+    AND closed_until IS NULL AND open_dependencies = 0
+    """
+
+  /// The condition of the index `job_retrying`.
+  static let retrying = "state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND closed_until IS NULL"
+
   static let headOfQueue = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0
+    WHERE \(waiting)
     ORDER BY priority DESC, id LIMIT :limit
     """
 
   static let headOfQueueExcluding = """
     SELECT id, origin_id, priority FROM (
       SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-        AND closed_until IS NULL AND open_dependencies = 0
+      WHERE \(waiting)
       ORDER BY priority DESC, id LIMIT :window)
     WHERE origin_id NOT IN (SELECT value FROM json_each(:excluded))
     LIMIT :limit
@@ -235,8 +243,7 @@ struct CandidateSelection {
 
   static let beyondWindow = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0
+    WHERE \(waiting)
     ORDER BY priority DESC, id LIMIT 1 OFFSET :window
     """
 
@@ -244,35 +251,30 @@ struct CandidateSelection {
   static let waitingOrigins = """
     WITH RECURSIVE waiting (id) AS (
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-          AND closed_until IS NULL AND open_dependencies = 0)
+        WHERE \(waiting))
       UNION ALL
       SELECT (SELECT min(origin_id) FROM job INDEXED BY job_queued_lane
-        WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-          AND closed_until IS NULL AND open_dependencies = 0 AND origin_id > waiting.id)
+        WHERE \(waiting) AND origin_id > waiting.id)
       FROM waiting WHERE waiting.id IS NOT NULL)
     SELECT id FROM waiting WHERE id IS NOT NULL AND id NOT IN (SELECT value FROM json_each(:excluded)) LIMIT :limit
     """
 
   static let firstLane = """
     SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
+    WHERE \(waiting) AND origin_id = :origin
     ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
     """
 
   static let nextLane = """
     SELECT ifnull(owner || ' ' || batch, '') AS lane FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
+    WHERE \(waiting) AND origin_id = :origin
       AND ifnull(owner || ' ' || batch, '') > :lane
     ORDER BY ifnull(owner || ' ' || batch, '') LIMIT 1
     """
 
   static let headOfLane = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued_lane
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND origin_id = :origin
+    WHERE \(waiting) AND origin_id = :origin
       AND ifnull(owner || ' ' || batch, '') = :lane
     ORDER BY priority DESC, id LIMIT :limit
     """
@@ -280,8 +282,7 @@ struct CandidateSelection {
   /// Reads the queue in its order until there are enough jobs.
   static let queueExcludingLanes = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_queued
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0
+    WHERE \(waiting)
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
       AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit
@@ -289,7 +290,7 @@ struct CandidateSelection {
 
   static let dueRetries = """
     SELECT id, origin_id, priority FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND closed_until IS NULL AND retry_at <= :now
+    WHERE \(retrying) AND retry_at <= :now
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
       AND ifnull(owner || ' ' || batch, '') NOT IN (SELECT value FROM json_each(:lanes))
     ORDER BY priority DESC, id LIMIT :limit

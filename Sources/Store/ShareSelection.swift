@@ -122,30 +122,26 @@ struct ShareSelection {
 
   static let firstPriority = """
     SELECT priority FROM job INDEXED BY job_queued_share
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0
+    WHERE \(CandidateSelection.waiting)
     ORDER BY priority DESC LIMIT 1
     """
 
   static let nextPriority = """
     SELECT priority FROM job INDEXED BY job_queued_share
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND priority < :bound
+    WHERE \(CandidateSelection.waiting) AND priority < :bound
     ORDER BY priority DESC LIMIT 1
     """
 
   static let nextShare = """
     SELECT owner || ' ' || ifnull(batch, '') AS share FROM job INDEXED BY job_queued_share
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND priority = :priority
+    WHERE \(CandidateSelection.waiting) AND priority = :priority
       AND owner || ' ' || ifnull(batch, '') > :share
     ORDER BY owner || ' ' || ifnull(batch, '') LIMIT 1
     """
 
   static let headOfShare = """
     SELECT id, origin_id FROM job INDEXED BY job_queued_share
-    WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-      AND closed_until IS NULL AND open_dependencies = 0 AND priority = :priority
+    WHERE \(CandidateSelection.waiting) AND priority = :priority
       AND owner || ' ' || ifnull(batch, '') = :share
     ORDER BY id LIMIT :limit
     """

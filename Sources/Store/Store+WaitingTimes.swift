@@ -61,7 +61,7 @@ extension Store {
 
   static let nextRetry = """
     SELECT retry_at FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND closed_until IS NULL AND retry_at > :now
+    WHERE \(CandidateSelection.retrying) AND retry_at > :now
       AND origin_id NOT IN (SELECT value FROM json_each(:excluded))
     ORDER BY retry_at LIMIT 1
     """
@@ -69,7 +69,7 @@ extension Store {
   /// One pass over the index, however many origins are closed.
   static let firstRetries = """
     SELECT origin_id, min(retry_at) AS retry_at FROM job INDEXED BY job_retrying
-    WHERE state = 'retrying' AND blocked_by IS NULL AND crash_marks < 2 AND closed_until IS NULL
+    WHERE \(CandidateSelection.retrying)
       AND origin_id IN (SELECT value FROM json_each(:origins))
     GROUP BY origin_id
     """
@@ -77,8 +77,7 @@ extension Store {
   static let queuedOrigins = """
     SELECT value AS origin_id FROM json_each(:origins) WHERE EXISTS (
       SELECT 1 FROM job INDEXED BY job_queued_lane
-      WHERE state = 'queued' AND blocked_by IS NULL AND crash_marks < 2 AND waits_until IS NULL
-        AND closed_until IS NULL AND open_dependencies = 0 AND job.origin_id = value)
+      WHERE \(CandidateSelection.waiting) AND job.origin_id = value)
     """
 }
 
