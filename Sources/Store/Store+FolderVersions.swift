@@ -41,10 +41,7 @@ extension Store {
         ORDER BY path, size, modified LIMIT 2000
         """
       ) { bind in
-        bind("folder", folder)
-        bind("path", last.path)
-        bind("size", last.size)
-        bind("modified", last.modified)
+        bind.version(last, of: folder)
       } read: { row in
         NotedVersion(
           version: FileVersion(
@@ -61,10 +58,7 @@ extension Store {
         for version in versions {
           try transaction.run(sql) { bind in
             if let time { bind("now", time) }
-            bind("folder", folder)
-            bind("path", version.path)
-            bind("size", version.size)
-            bind("modified", version.modified)
+            bind.version(version, of: folder)
           }
         }
       }
@@ -82,6 +76,16 @@ extension Store {
         "DELETE FROM folder_file WHERE folder = :folder AND path = :path AND size = :size AND modified = :modified",
         changes.forgotten)
     }
+  }
+}
+
+extension ParameterBinder {
+  /// Binds `:folder`, `:path`, `:size` and `:modified`.
+  mutating func version(_ version: FileVersion, of folder: Int64) {
+    self("folder", folder)
+    self("path", version.path)
+    self("size", version.size)
+    self("modified", version.modified)
   }
 }
 

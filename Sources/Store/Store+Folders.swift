@@ -90,10 +90,7 @@ extension Store {
       var known: Set<FileVersion> = []
       for version in versions {
         let isKnown = try statement.row { bind in
-          bind("folder", folder)
-          bind("path", version.path)
-          bind("size", version.size)
-          bind("modified", version.modified)
+          bind.version(version, of: folder)
         } read: {
           try $0.bool("known")
         }
@@ -122,10 +119,7 @@ extension Store {
           ON CONFLICT DO NOTHING
           """
         ) { bind in
-          bind("folder", folder)
-          bind("path", version.path)
-          bind("size", version.size)
-          bind("modified", version.modified)
+          bind.version(version, of: folder)
           bind("job", job?.rawValue)
         }
         if job != nil, transaction.db.changesCount > 0 { uploads += 1 }  // checked: at most the given versions
