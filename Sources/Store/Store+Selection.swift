@@ -8,17 +8,7 @@ extension Store {
   public func batchID(
     named name: String, for caller: UInt32, in scope: Scope
   ) async throws(StoreError) -> BatchID {
-    let owners = try await read { db in
-      try db.rows("SELECT owner FROM batch WHERE name = :name ORDER BY owner") { bind in
-        bind("name", name)
-      } read: {
-        try $0.uid("owner")
-      }
-    }.filter(scope.includes)
-    if owners.contains(caller) { return BatchID(owner: caller, name: name) }
-    guard let only = owners.first else { throw .noSuchBatch(name) }
-    guard owners.count == 1 else { throw .ambiguousBatch(name, owners: owners) }
-    return BatchID(owner: only, name: name)
+    try await read { db in try db.batchID(named: name, for: caller, in: scope) }
   }
 
   /// The jobs that a caller selects.
@@ -32,5 +22,20 @@ extension Store {
     case .state(let state): .state(state)
     case .all: .all
     }
+  }
+}
+
+extension Database {
+  /// As `Store.batchID(named:for:in:)`.
+  func batchID(named name: String, for caller: UInt32, in scope: Scope) throws -> BatchID {
+    let owners = try rows("SELECT owner FROM batch WHERE name = :name ORDER BY owner") { bind in
+      bind("name", name)
+    } read: {
+      try $0.uid("owner")
+    }.filter(scope.includes)
+    if owners.contains(caller) { return BatchID(owner: caller, name: name) }
+    guard let only = owners.first else { throw StoreError.noSuchBatch(name) }
+    guard owners.count == 1 else { throw StoreError.ambiguousBatch(name, owners: owners) }
+    return BatchID(owner: only, name: name)
   }
 }

@@ -25,7 +25,9 @@ extension Transaction {
     let dependencies = try spec.options.schedule.after.map { dependency in
       switch dependency {
       case .job(let id): try self.dependency(on: id, in: scope)
-      case .batch(let name): try self.dependency(onBatch: name, of: spec.owner, in: scope)
+      case .batch(let name):
+        StoredDependency(
+          target: .batch(try db.batchID(named: name, for: spec.owner, in: scope)), isOpen: true, mayHaveEnded: true)
       }
     }.filter { seen.insert($0.target).inserted }
     if let batch = spec.batchID { try refuseCycle(through: batch, seen) }
@@ -41,19 +43,6 @@ extension Transaction {
     guard let found, scope.includes(found.owner) else { throw StoreError.notFound(id) }
     return StoredDependency(
       target: .job(id), isOpen: found.state != .completed, mayHaveEnded: found.state.isFinal)
-  }
-
-  /// The user's own batch, or else the only one in scope.
-  private func dependency(onBatch name: String, of user: UInt32, in scope: Scope) throws -> StoredDependency {
-    let owners = try db.rows("SELECT owner FROM batch WHERE name = :name ORDER BY owner") {
-      $0("name", name)
-    } read: {
-      try $0.uid("owner")
-    }.filter(scope.includes)
-    guard owners.contains(user) || owners.count < 2 else { throw StoreError.ambiguousBatch(name, owners: owners) }
-    guard let owner = owners.contains(user) ? user : owners.first else { throw StoreError.noSuchBatch(name) }
-    return StoredDependency(
-      target: .batch(BatchID(owner: owner, name: name)), isOpen: true, mayHaveEnded: true)
   }
 
   /// Stores what a new job waits for.
