@@ -78,11 +78,7 @@ struct JobListQuery {
     } ?? nil
   }
 
-  private var owner: UInt32? {
-    if let batch { return batch.owner }
-    if case .owner(let uid) = scope { return uid }
-    return nil
-  }
+  private var owner: UInt32? { batch?.owner ?? scope.uid }
 
   private var condition: String {
     let conditions = [

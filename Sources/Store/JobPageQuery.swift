@@ -16,17 +16,12 @@ struct JobPageQuery {
 
   /// `nil`: the batch is out of scope.
   init?(state: JobState? = nil, batch: BatchID? = nil, after: JobID? = nil, limit: Int, in scope: Scope) {
+    if let batch, !scope.includes(batch.owner) { return nil }
     self.state = state
     self.batch = batch
     self.after = after
     self.limit = limit
-    switch (batch, scope) {
-    case (let batch?, _):
-      guard scope.includes(batch.owner) else { return nil }
-      owner = batch.owner
-    case (nil, .owner(let uid)): owner = uid
-    case (nil, .everything): owner = nil
-    }
+    owner = batch?.owner ?? scope.uid
   }
 
   /// The ids of the page, in their order.

@@ -15,4 +15,7 @@ public enum Scope: Hashable, Sendable {
     case .owner(let uid): uid == owner
     }
   }
+
+  /// `nil`: all users.
+  var uid: UInt32? { if case .owner(let uid) = self { uid } else { nil } }
 }

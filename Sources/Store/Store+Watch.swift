@@ -97,11 +97,6 @@ extension Store {
   }
 }
 
-extension Scope {
-  /// `nil`: all users.
-  var uid: UInt32? { if case .owner(let uid) = self { uid } else { nil } }
-}
-
 extension StateCounts {
   fileprivate static func fetch(_ db: Database, in scope: Scope) throws -> StateCounts {
     switch scope {
