@@ -56,7 +56,7 @@ struct CandidateSelection {
     self.db = db
     self.limit = limit
     let ids = try origins.compactMap(db.originID)
-    excluded = "[\(ids.map(String.init).joined(separator: ","))]"
+    excluded = jsonArray(ids)
     isExcluding = !ids.isEmpty
     excludedOrigins = Set(ids)
     self.cursor = cursor

@@ -133,6 +133,9 @@ struct ParameterBinder {
   }
 }
 
+/// Ids as a JSON array, for a parameter of `json_each`.
+func jsonArray(_ ids: some Sequence<Int64>) -> String { "[\(ids.map(String.init).joined(separator: ","))]" }
+
 extension StaticString {
   /// Compares with a C string.
   func isEqual(to other: UnsafePointer<CChar>) -> Bool {

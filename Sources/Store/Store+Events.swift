@@ -23,7 +23,7 @@ extension Store {
         FROM event \(index) WHERE \(ofJobs) \(ofOwner) seq > :since ORDER BY seq LIMIT :limit
         """
       return try db.rows(sql) { bind in
-        if let jobs { bind("jobs", "[\(jobs.map(\.description).joined(separator: ","))]") }
+        if let jobs { bind("jobs", jsonArray(jobs.map(\.rawValue))) }
         if case .owner(let uid) = scope { bind("owner", uid) }
         bind("since", since)
         bind("limit", limit)

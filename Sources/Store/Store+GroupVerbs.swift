@@ -226,7 +226,7 @@ extension Transaction {
   ) throws -> Int {
     guard !rows.isEmpty else { return 0 }
     var rows = rows
-    var ids = Self.json(rows)
+    var ids = jsonArray(rows.map(\.id))
     let error = group.verb == .cancel ? JobFailure.cancelled(reason) : nil
     if group.verb == .remove {
       try run("DELETE FROM file_action WHERE next_at IS NULL AND job IN (SELECT value FROM json_each(:ids))") {
@@ -246,7 +246,7 @@ extension Transaction {
           try $0.int64("id")
         })
       rows.removeAll { !changed.contains($0.id) }
-      ids = Self.json(rows)
+      ids = jsonArray(rows.map(\.id))
     }
     for row in rows {
       sums.replace(row.share(state), by: group.newState.map(row.share), owner: owner, batch: row.batch)
@@ -279,7 +279,7 @@ extension Transaction {
       bind("to_state", group.newState?.rawValue)
       bind("reason", reason)
       bind.failure(error)
-      bind("ids", "[\(jobs.map(\.description).joined(separator: ","))]")
+      bind("ids", jsonArray(jobs.map(\.rawValue)))
     }
     // One statement of the only writer: its numbers have no gap.
     var number = (CheckedNumber(db.lastInsertedRowID) - jobs.count).value ?? 0
@@ -290,6 +290,4 @@ extension Transaction {
       )
     }
   }
-
-  private static func json(_ rows: [VerbRow]) -> String { "[\(rows.map { String($0.id) }.joined(separator: ","))]" }
 }

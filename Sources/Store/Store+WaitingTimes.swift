@@ -16,7 +16,7 @@ extension Store {
       let excluded = try originIDs(excludedOrigins, db).keys
       times.nextRetry = try db.row(Self.nextRetry) { bind in
         bind("now", now)
-        bind("excluded", json(excluded))
+        bind("excluded", jsonArray(excluded))
       } read: {
         try $0.date("retry_at")
       }
@@ -24,7 +24,7 @@ extension Store {
       guard !closedOrigins.isEmpty else { return times }
       let closed = try originIDs(closedOrigins, db)
       let retries = try db.rows(Self.firstRetries) { bind in
-        bind("origins", json(closed.keys))
+        bind("origins", jsonArray(closed.keys))
       } read: {
         (origin: try $0.int64("origin_id"), time: try $0.date("retry_at"))
       }
@@ -33,7 +33,7 @@ extension Store {
         times.closedOrigins[name] = min(times.closedOrigins[name] ?? time, time)
       }
       let queued = try db.rows(Self.queuedOrigins) { bind in
-        bind("origins", json(closed.keys))
+        bind("origins", jsonArray(closed.keys))
       } read: {
         try $0.int64("origin_id")
       }
@@ -89,5 +89,3 @@ private func originIDs(_ names: Set<String>, _ db: Database) throws -> [Int64: S
   }
   return ids
 }
-
-private func json(_ ids: some Sequence<Int64>) -> String { "[\(ids.map(String.init).joined(separator: ","))]" }
