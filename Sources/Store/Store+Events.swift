@@ -38,7 +38,7 @@ extension Store {
   public func lastEvent(in scope: Scope) async throws(StoreError) -> Int64 {
     try await read { db in
       switch scope {
-      case .everything: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+      case .everything: try db.lastID(in: "event")
       case .owner(let uid):
         try db.row("SELECT max(seq) AS seq FROM event INDEXED BY event_owner WHERE owner = :owner") { bind in
           bind("owner", uid)

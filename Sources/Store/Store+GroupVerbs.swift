@@ -89,7 +89,7 @@ private struct VerbTarget: Sendable {
       !group.states.contains(state) && !(state == .running && group.stopsAttempts)
     }
     countsChanged = group.newState.map(untouched.contains) ?? false
-    last = try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'job'") ?? 0
+    last = try db.lastID(in: "job")
   }
 
   /// The number of jobs in the states that the verb leaves as they are.

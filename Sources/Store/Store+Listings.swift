@@ -123,11 +123,18 @@ extension Transaction {
 
   /// The id that the next job gets.
   func nextJobID() throws -> JobID {
-    let last = try row("SELECT seq FROM sqlite_sequence WHERE name = 'job'") { _ in
+    let last = try db.lastID(in: "job")
+    return JobID(try (CheckedNumber(last) + 1).orThrow(RowReader.Unreadable(description: "the ids of jobs have ended")))
+  }
+}
+
+extension Database {
+  /// The last id that SQLite gave to a row of the table, which may be gone; 0: it had none.
+  func lastID(in table: String) throws -> Int64 {
+    try row("SELECT seq FROM sqlite_sequence WHERE name = :table") {
+      $0("table", table)
     } read: {
       try $0.int64("seq")
-    }
-    return JobID(
-      try (CheckedNumber(last ?? 0) + 1).orThrow(RowReader.Unreadable(description: "the ids of jobs have ended")))
+    } ?? 0
   }
 }

@@ -33,7 +33,7 @@ extension Store {
       (sums.pendingActions, sums.failedActions) = try Self.actions(db, batch, scope)
       let found = try Self.failures(db, batch: batch, since: since, limit: limit, scope)
       let isPartial = found.count >= limit
-      let newest = try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'event'") ?? 0
+      let newest = try db.lastID(in: "event")
       return Watched(
         sums: sums, failures: found, lastEvent: isPartial ? found.last?.seq ?? newest : newest, isPartial: isPartial)
     }
