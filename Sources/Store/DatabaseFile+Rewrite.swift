@@ -10,10 +10,7 @@ extension DatabaseFile {
   /// file is there, and it is complete.
   /// - Throws: if there is no space for both files. The file then has the new schema, and is otherwise as it was.
   func rewrite() throws {
-    let draft = path + ".new"
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
-    let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw creationError() }
+    let (draft, descriptor) = try openDraft()
     defer { close(descriptor) }
     let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
     do {
@@ -40,6 +37,15 @@ extension DatabaseFile {
       throw StoreError.io("another program has \(path) open")
     }
     try putInPlace(draft, descriptor)
+  }
+
+  /// Creates an empty file beside the database's own, in place of what an earlier start may have left there.
+  func openDraft() throws(StoreError) -> (path: String, descriptor: Int32) {
+    let draft = path + ".new"
+    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
+    let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw creationError() }
+    return (draft, descriptor)
   }
 
   /// Renames a finished draft to the database's name, and makes that durable.

@@ -180,10 +180,7 @@ struct DatabaseFile {
   /// Builds the database under another name and renames it when it is complete: there is never an empty or incomplete
   /// `transferd.db`.
   private func create(storeID: String, now: Date) throws(StoreError) {
-    let draft = path + ".new"
-    for suffix in ["", "-wal", "-shm", "-journal"] { unlink(draft + suffix) }
-    let descriptor = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw creationError() }
+    let (draft, descriptor) = try openDraft()
     defer { close(descriptor) }
     do {
       let queue = try DatabaseQueue(path: draft, configuration: Self.configuration)
