@@ -209,10 +209,9 @@ struct Insertion {
 
   private func makeBatch(_ batch: BatchID, _ transaction: Transaction) throws {
     try transaction.run(
-      "INSERT INTO batch (name, owner, created_at) VALUES (:name, :owner, :created_at) ON CONFLICT DO NOTHING"
+      "INSERT INTO batch (name, owner, created_at) VALUES (:batch, :owner, :created_at) ON CONFLICT DO NOTHING"
     ) { bind in
-      bind("name", batch.name)
-      bind("owner", batch.owner)
+      bind.batch(batch)
       bind("created_at", now)
     }
   }
