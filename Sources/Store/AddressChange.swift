@@ -1,7 +1,3 @@
-import FoundationEssentials
-import GRDB
-import TransferAPI
-
 /// Another URL of the same file, checked by the daemon.
 public struct AddressChange: Equatable, Sendable {
   /// Without userinfo.

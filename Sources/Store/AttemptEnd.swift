@@ -1,5 +1,3 @@
-import FoundationEssentials
-import GRDB
 public import TransferAPI
 
 /// What an attempt's row holds when the attempt is over; `Attempt` explains the fields.

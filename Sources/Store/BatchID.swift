@@ -1,6 +1,3 @@
-import GRDB
-import TransferAPI
-
 /// A batch: its name is unique for its owner only.
 public struct BatchID: Hashable, Sendable {
   public var owner: UInt32

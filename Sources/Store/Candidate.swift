@@ -1,4 +1,3 @@
-import GRDB
 public import TransferAPI
 
 /// A job that might be claimed now.

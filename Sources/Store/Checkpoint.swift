@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 public import TransferAPI
 public import WireValues
 

@@ -1,7 +1,3 @@
-import FoundationEssentials
-import GRDB
-import TransferAPI
-
 /// A crash of the daemon, counted against the jobs that ran.
 public struct CountedCrash: Equatable, Sendable {
   /// The name of the run that crashed.

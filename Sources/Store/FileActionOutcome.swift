@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 public import TransferAPI
 
 /// How an attempt at a file action ended.

@@ -1,6 +1,4 @@
 public import FoundationEssentials
-import GRDB
-import TransferAPI
 
 /// What remains to be done when a job has ended. It is stored in the transaction that ends the job, done afterwards, and done
 /// again after a crash until the store records that it is done.

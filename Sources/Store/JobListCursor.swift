@@ -1,4 +1,3 @@
-import GRDB
 public import TransferAPI
 
 /// Where a page of a list of jobs begins.

@@ -1,4 +1,3 @@
-import GRDB
 public import TransferAPI
 
 /// A `JobSelector` whose batch is known.

@@ -1,6 +1,4 @@
 public import FoundationEssentials
-import GRDB
-import TransferAPI
 
 /// The stored failures of an origin, and its block.
 public struct OriginState: Equatable, Sendable {

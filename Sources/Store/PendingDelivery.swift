@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 public import TransferAPI
 
 /// An event that a target has not got yet.

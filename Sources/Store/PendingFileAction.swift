@@ -1,5 +1,3 @@
-import FoundationEssentials
-import GRDB
 public import TransferAPI
 public import WireValues
 

@@ -1,4 +1,3 @@
-import GRDB
 public import TransferAPI
 
 /// The end of a job that is to be reported to a configured command.

@@ -1,7 +1,3 @@
-import FoundationEssentials
-import GRDB
-import TransferAPI
-
 /// How far a pruning of the history has come. Begins with `PruneProgress()`.
 public struct PruneProgress: Equatable, Sendable {
   var event: Int64 = 0

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 public import TransferAPI
 
 /// An upload that was cancelled or removed, and of which a server may hold parts. The daemon deletes them there.

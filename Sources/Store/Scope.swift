@@ -1,6 +1,3 @@
-import GRDB
-import TransferAPI
-
 /// Whose jobs a call reaches. Every query and every change that a caller causes takes one, without a default: a call
 /// that forgets it does not compile. For the call, jobs outside the scope do not exist.
 public enum Scope: Hashable, Sendable {

@@ -1,5 +1,3 @@
-import GRDB
-
 /// Where the secrets of a job or of a remote cleanup are stored.
 struct SecretPlace: Equatable {
   /// The row of `secret`.

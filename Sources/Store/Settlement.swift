@@ -1,7 +1,5 @@
 public import FoundationEssentials
-import GRDB
 public import TransferAPI
-import WireValues
 
 /// The end of an attempt, and the next state of its job.
 public struct Settlement: Equatable, Sendable {

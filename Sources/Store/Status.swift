@@ -1,4 +1,3 @@
-import GRDB
 import Glibc
 
 /// What `stat(2)` says of a file.

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 import TransferAPI
 import WireValues
 

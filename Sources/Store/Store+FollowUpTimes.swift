@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import GRDB
 
 /// The longest waits, in seconds, for which follow-up work is ever postponed.
 public struct FollowUpWaits: Sendable {

@@ -1,4 +1,3 @@
-import GRDB
 public import TransferAPI
 
 /// The result of adding one job.

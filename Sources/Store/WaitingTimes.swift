@@ -1,6 +1,4 @@
 public import FoundationEssentials
-import GRDB
-import TransferAPI
 
 /// When waiting jobs may begin by the clock alone.
 public struct WaitingTimes: Equatable, Sendable {
