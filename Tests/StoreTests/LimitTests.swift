@@ -1,7 +1,5 @@
 import Foundation
-import GRDB
 import Testing
-import TransferAPI
 
 @testable import Store
 

@@ -1,6 +1,5 @@
 import Foundation
 import Testing
-import TransferAPI
 
 @testable import Store
 

@@ -1,8 +1,6 @@
 import Foundation
 import GRDB
-import Synchronization
 import Testing
-import TransferAPI
 
 @testable import Store
 

@@ -1,5 +1,4 @@
 import Testing
-import WireValues
 
 @Suite struct PathTextTests {
   @Test(

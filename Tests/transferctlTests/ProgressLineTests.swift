@@ -1,5 +1,4 @@
 import Testing
-import TransferAPI
 
 @testable import transferctl
 

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import Testing
-import TransferAPI
 
 @testable import transferctl
 

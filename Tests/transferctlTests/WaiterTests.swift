@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 import TestSupport
 import Testing
 import TransferAPI

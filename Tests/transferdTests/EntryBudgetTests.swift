@@ -2,7 +2,6 @@ import Foundation
 import Store
 import TestSupport
 import Testing
-import TransferAPI
 import WireValues
 
 @testable import TransferEngine

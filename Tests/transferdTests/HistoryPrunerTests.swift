@@ -3,7 +3,6 @@ import Logging
 import Store
 import TestSupport
 import Testing
-import TransferAPI
 
 @testable import transferd
 

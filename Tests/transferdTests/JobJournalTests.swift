@@ -2,7 +2,6 @@ import Foundation
 import Store
 import TestSupport
 import Testing
-import TransferAPI
 
 @testable import TransferEngine
 @testable import transferd

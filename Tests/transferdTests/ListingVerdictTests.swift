@@ -1,7 +1,6 @@
 import Foundation
 import Store
 import Testing
-import TransferAPI
 
 @testable import TransferEngine
 @testable import transferd

@@ -3,8 +3,6 @@ import Logging
 import Store
 import TestSupport
 import Testing
-import TransferAPI
-import WireValues
 
 @testable import TransferEngine
 @testable import transferd

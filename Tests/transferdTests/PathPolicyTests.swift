@@ -3,7 +3,6 @@ import Glibc
 import TestSupport
 import Testing
 import TransferEngine
-import WireValues
 
 @testable import transferd
 

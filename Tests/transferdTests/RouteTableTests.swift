@@ -1,7 +1,6 @@
 import Foundation
 import HTTPServer
 import Testing
-import TransferAPI
 
 @testable import transferd
 

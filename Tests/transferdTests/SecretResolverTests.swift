@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 import TransferAPI
-import TransferEngine
 
 @testable import transferd
 

@@ -1,7 +1,6 @@
 import Foundation
 import TestSupport
 import Testing
-import TransferAPI
 
 @testable import Store
 @testable import transferd

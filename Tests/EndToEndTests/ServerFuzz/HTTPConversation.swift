@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import TestSupport
 
 /// A download by HTTP. The bytes of a body are always those of a version at the place that the head names. Only the

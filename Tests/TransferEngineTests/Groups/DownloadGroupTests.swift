@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import HTTPTypes
-import Synchronization
 import TestSupport
 import Testing
 

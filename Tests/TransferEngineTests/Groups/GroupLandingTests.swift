@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import HTTPTypes
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 

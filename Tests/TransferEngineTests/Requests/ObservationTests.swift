@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import HTTPTypes
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import Digests
 import Foundation
 import HTTPTypes
 import TestSupport
