@@ -62,3 +62,14 @@ extension StringProtocol {
     return self[first...last]  // checked: both were found, the last one from the end
   }
 }
+
+extension BidirectionalCollection<UInt8> {
+  /// A line without the spaces and tabs around it, and without the CR of its end.
+  @inlinable public func trimmingLine() -> SubSequence {
+    let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+      return self[endIndex...]
+    }
+    return self[first...last]  // checked: both were found, the last one from the end
+  }
+}

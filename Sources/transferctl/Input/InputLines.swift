@@ -1,6 +1,7 @@
 // checked file: start and end are indices of the input in memory
 
 import TransferAPI
+import WireValues
 
 /// Splits text files into lines: LF or CRLF, an optional byte order mark, blank lines, `#` comments.
 enum InputLines {
@@ -84,19 +85,12 @@ enum InputLines {
   }
 
   private static func text(of line: ArraySlice<UInt8>) -> Result<String, WireError>? {
-    var line = line
-    while let first = line.first, isBlank(first) { line.removeFirst() }
-    while let last = line.last, isBlank(last) { line.removeLast() }
+    let line = line.trimmingLine()
     guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
     guard !line.contains(0) else { return .failure(WireError("has a NUL byte")) }
     guard let text = String(validating: line, as: UTF8.self) else {
       return .failure(WireError("is not valid UTF-8"))
     }
     return .success(text)
-  }
-
-  /// A blank, a tab or the CR of a line end.
-  static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
   }
 }

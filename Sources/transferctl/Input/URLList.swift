@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 import TransferAPI
+import WireValues
 
 /// URLs of arguments and of a file, which become the body of a bulk add (`text/uri-list`). They are read twice: to check
 /// them, and to send them. Neither takes memory that grows with the list.
@@ -99,9 +100,7 @@ struct URLList: Sendable {
 
   /// The line without blanks around it; `nil` for a blank line.
   static func plain(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    var line = line[...]
-    while let last = line.last, InputLines.isBlank(last) { line = line.dropLast() }
-    while let first = line.first, InputLines.isBlank(first) { line = line.dropFirst() }
+    let line = line.trimmingLine()
     return line.isEmpty ? nil : UnsafeRawBufferPointer(rebasing: line)
   }
 }

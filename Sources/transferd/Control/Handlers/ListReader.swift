@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import TransferAPI
+import WireValues
 
 /// Reads the items of a list's pieces and numbers them. Pure.
 struct ListReader {
@@ -67,13 +68,8 @@ struct ListReader {
     var line = item[...]
     // A byte order mark, as editors write it.
     if number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
-    while let first = line.first, Self.isBlank(first) { line = line.dropFirst() }
-    while let last = line.last, Self.isBlank(last) { line = line.dropLast() }
+    line = line.trimmingLine()
     guard let first = line.first, first != UInt8(ascii: "#") else { return nil }
     return UnsafeRawBufferPointer(rebasing: line)
-  }
-
-  private static func isBlank(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
   }
 }
