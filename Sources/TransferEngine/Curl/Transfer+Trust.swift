@@ -110,12 +110,8 @@ extension TrustPolicy {
     guard publicKeys != nil || certificates != nil else { return nil }
     var keys = publicKeys ?? Set((certificates ?? []).map(\.publicKeyPin))
     if publicKeys != nil, let certificates { keys.formIntersection(certificates.map(\.publicKeyPin)) }
-    let bodies = (certificates ?? []).map(\.der.hexString).sorted()
+    let bodies = (certificates ?? []).map { $0.der.hex }.sorted()
     let mark = PublicKeyPin(subjectPublicKeyInfo: Data(bodies.joined(separator: ",").utf8))
     return (keys.map(\.description).sorted() + [mark.description]).joined(separator: ";")
   }
-}
-
-extension Data {
-  fileprivate var hexString: String { hex }
 }
