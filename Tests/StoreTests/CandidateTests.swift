@@ -161,12 +161,7 @@ import TransferAPI
   @Test("every recurring statement of the daemon uses an index", arguments: hotStatements)
   func plans(name: String, sql: String) async throws {
     let fixture = try Fixture()
-    let plan = try await fixture.store.read { db in
-      let names = Set(sql.matches(of: /:([a-z_]+)/).map { String($0.1) })
-      let values: [String: (any DatabaseValueConvertible)?] = Dictionary(uniqueKeysWithValues: names.map { ($0, 1) })
-      return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: StatementArguments(values))
-        .map { $0["detail"] as String }
-    }
+    let plan = try await fixture.plan(of: sql)
     // The head of the queue is read by a SCAN of an index in its order with a LIMIT.
     for step in plan where step.contains("job") {
       #expect(step.contains("INDEX") || step.contains("PRIMARY KEY"), "\(name): \(plan)")

@@ -33,6 +33,16 @@ final class Fixture: Sendable {
   var events: [Event] { log.groups.flatMap(\.self) }
   var file: String { directory + "/transferd.db" }
 
+  /// How SQLite executes a statement.
+  func plan(of sql: String) async throws -> [String] {
+    try await store.read { db in
+      let names = Set(sql.matches(of: /:([a-z_]+)/).map { String($0.1) })
+      let values: [String: (any DatabaseValueConvertible)?] = Dictionary(uniqueKeysWithValues: names.map { ($0, 1) })
+      return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: StatementArguments(values))
+        .map { $0["detail"] as String }
+    }
+  }
+
   static func temporaryDirectory() -> String {
     let path = NSTemporaryDirectory() + "transferd-store-\(UUID().uuidString)"
     try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

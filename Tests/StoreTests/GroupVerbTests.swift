@@ -141,12 +141,7 @@ import TransferAPI
         + JobState.allCases.map { group.others(inBatch: inBatch, state: $0) }
     }
     for sql in statements + [group.change, GroupVerb.queuedAmong] {
-      let plan = try await fixture.store.read { db in
-        let names = Set(sql.matches(of: /:([a-z_]+)/).map { String($0.1) })
-        let values: [String: (any DatabaseValueConvertible)?] = Dictionary(uniqueKeysWithValues: names.map { ($0, 1) })
-        return try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: StatementArguments(values))
-          .map { $0["detail"] as String }
-      }
+      let plan = try await fixture.plan(of: sql)
       for step in plan where step.contains("job") || step.contains("next") || step.contains("other") {
         #expect(step.contains("INDEX") || step.contains("PRIMARY KEY"), "\(verb): \(plan)")
       }
