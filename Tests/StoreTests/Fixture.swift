@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import Testing
 import TransferAPI
 
 @testable import Store
@@ -59,6 +60,34 @@ final class Fixture: Sendable {
   @discardableResult
   func add(_ spec: JobSpec) async throws -> JobID {
     try await store.submit([spec], at: Self.epoch)[0].get().id
+  }
+
+  /// Performs three operations in one group: two add a job each, and the one between them is refused after `body`.
+  func refuseSecond(_ body: @escaping @Sendable (inout Transaction) throws -> Void) async {
+    struct Refusal: Error {}
+    let store = store
+    let gate = DispatchSemaphore(value: 0)
+    store.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+    async let first = store.submit([Fixture.spec(1)], at: Fixture.epoch)
+    while store.queue.waitingCount < 1 { await Task.yield() }
+    async let second: Result<Void, any Error> = {
+      do {
+        try await store.queue.run { transaction in
+          try body(&transaction)
+          throw Refusal()
+        }
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }()
+    while store.queue.waitingCount < 2 { await Task.yield() }
+    async let third = store.submit([Fixture.spec(3)], at: Fixture.epoch)
+    while store.queue.waitingCount < 3 { await Task.yield() }
+    gate.signal()
+    #expect(await first[0].failure == nil)
+    #expect(await second.failure != nil)
+    #expect(await third[0].failure == nil)
   }
 
   func claim(_ id: JobID, at seconds: Double = 1) async throws -> JobRecord {

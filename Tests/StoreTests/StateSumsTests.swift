@@ -90,29 +90,9 @@ import TransferAPI
   @Test("an operation that is rolled back takes its sums back, and others of its group keep theirs")
   func rolledBack() async throws {
     let fixture = try Fixture()
-    struct Refusal: Error {}
-    let gate = DispatchSemaphore(value: 0)
-    fixture.store.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
-    async let first = fixture.store.submit([Fixture.spec(1)], at: Fixture.epoch)
-    while fixture.store.queue.waitingCount < 1 { await Task.yield() }
-    async let second: Result<Void, any Error> = {
-      do {
-        try await fixture.store.queue.run { transaction in
-          transaction.sums.replace(nil, by: .init(state: .failed), owner: Fixture.owner, batch: nil)
-          throw Refusal()
-        }
-        return .success(())
-      } catch {
-        return .failure(error)
-      }
-    }()
-    while fixture.store.queue.waitingCount < 2 { await Task.yield() }
-    async let third = fixture.store.submit([Fixture.spec(3)], at: Fixture.epoch)
-    while fixture.store.queue.waitingCount < 3 { await Task.yield() }
-    gate.signal()
-    #expect(await first[0].failure == nil)
-    #expect(await second.failure != nil)
-    #expect(await third[0].failure == nil)
+    await fixture.refuseSecond { transaction in
+      transaction.sums.replace(nil, by: .init(state: .failed), owner: Fixture.owner, batch: nil)
+    }
     var expected = StateCounts()
     expected.queued = 2
     #expect(try await fixture.store.counts() == expected)
