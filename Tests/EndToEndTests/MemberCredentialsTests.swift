@@ -8,13 +8,6 @@ import Testing
   "credentials of members", .timeLimit(.minutes(5)),
   .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
 struct MemberCredentialsTests {
-  private static func post(
-    _ shared: SharedDaemon, _ job: [String: Any], as person: SharedDaemon.Person
-  ) async throws -> SharedDaemon.Answer {
-    let body = try JSONSerialization.data(withJSONObject: job)
-    return try await shared.curl("/v1/jobs", "--data-binary", "@-", input: body, as: person)
-  }
-
   /// A service with credentials of every kind, and a profile whose command creates a file when it runs.
   private static func daemon() async throws -> (SharedDaemon, mark: String) {
     let shared = try await SharedDaemon(
@@ -64,14 +57,14 @@ struct MemberCredentialsTests {
     for job in jobs {
       var job = job
       job["paused"] = true
-      let answer = try await Self.post(shared, job, as: .alice)
+      let answer = try await shared.post(job, as: .alice)
       #expect(answer.status == 403 && answer.code == "permission", "\(job) \(answer)")
     }
     for person in [SharedDaemon.Person.service, .root] {
       for (number, job) in jobs.prefix(6).enumerated() {
         var job = job
         job["paused"] = true
-        #expect(try await Self.post(shared, job, as: person).status == 201, "\(number) \(person)")
+        #expect(try await shared.post(job, as: person).status == 201, "\(number) \(person)")
       }
     }
     #expect(!FileManager.default.fileExists(atPath: mark))
@@ -90,7 +83,7 @@ struct MemberCredentialsTests {
       (.service, "s3://bucket/b", "SERVICEKEY"),
     ] {
       let before = s3.server.requests.count
-      let answer = try await Self.post(shared, job(target), as: person)
+      let answer = try await shared.post(job(target), as: person)
       #expect(answer.status == 201, "\(answer)")
       #expect(try await shared.ctl("wait", "\(answer.json["id"] ?? "")", as: person).status == 0)
       let signed = s3.server.requests.dropFirst(before).compactMap { $0.headers["Authorization"] }
@@ -103,8 +96,8 @@ struct MemberCredentialsTests {
   func patch() async throws {
     let (shared, _) = try await Self.daemon()
     let file = try shared.file("a.txt", "text", of: .alice)
-    let added = try await Self.post(
-      shared, ["kind": "upload", "source": file, "destination": "s3://K:S@bucket/a", "paused": true], as: .alice)
+    let added = try await shared.post(
+      ["kind": "upload", "source": file, "destination": "s3://K:S@bucket/a", "paused": true], as: .alice)
     let path = "/v1/jobs/\(added.json["id"] ?? "")"
     for url in ["s3://bucket/a", "sftp://127.0.0.1/a", "sftp://me@127.0.0.1/a"] {
       let answer = try await shared.curl(

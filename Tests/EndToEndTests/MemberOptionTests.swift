@@ -7,15 +7,6 @@ import Testing
   "options of members' jobs", .timeLimit(.minutes(5)),
   .enabled(if: SharedDaemon.isPossible, "\(SharedDaemon.requirement)"))
 struct MemberOptionTests {
-  private typealias Person = SharedDaemon.Person
-
-  private static func post(
-    _ shared: SharedDaemon, _ path: String, _ body: [String: Any], as person: Person
-  ) async throws -> SharedDaemon.Answer {
-    try await shared.curl(
-      path, "-d", "@-", input: try JSONSerialization.data(withJSONObject: body), as: person)
-  }
-
   @Test("a member's mirror on this machine is refused with 403, and no connection is made")
   func mirrors() async throws {
     let server = try LoopbackServer { _ in .response(200, text: "secret") }
@@ -25,7 +16,7 @@ struct MemberOptionTests {
         "source": "http://1.1.1.1/a", "destination": shared.directory(of: .alice) + "/a", "mirrors": [mirror],
         "paused": true,
       ]
-      return try await Self.post(shared, "/v1/jobs", job, as: .alice)
+      return try await shared.post(job, as: .alice)
     }
     for mirror in [server.url("/a"), "http://localhost:\(server.port)/a"] {
       let answer = try await add(mirror)
@@ -47,7 +38,7 @@ struct MemberOptionTests {
           "source": "http://127.0.0.1:9/b", "destination": shared.directory(of: .bob) + "/b", "after": [target],
           "paused": true,
         ]
-        var answer = try await Self.post(shared, "/v1/jobs", job, as: .bob)
+        var answer = try await shared.post(job, as: .bob)
         answer.body = answer.body.replacing("\(target)".replacing("batch:", with: ""), with: "IT")
         answers.append(answer)
       }
@@ -57,7 +48,7 @@ struct MemberOptionTests {
     let job: [String: Any] = [
       "source": "http://127.0.0.1:9/c", "destination": shared.daemon.downloads + "/c", "after": [id], "paused": true,
     ]
-    #expect(try await Self.post(shared, "/v1/jobs", job, as: .service).status == 201)
+    #expect(try await shared.post(job, as: .service).status == 201)
   }
 
   @Test("part files and moved files stay below the member's roots; interfaces are the daemon's user's choice")
@@ -70,12 +61,12 @@ struct MemberOptionTests {
       ("partDir", hidden), ("partDir", shared.daemon.directory.path("none")), ("onSuccess", "move=" + hidden),
       ("interface", "lo"),
     ] {
-      let answer = try await Self.post(shared, "/v1/jobs", job.merging([name: value]) { $1 }, as: .alice)
+      let answer = try await shared.post(job.merging([name: value]) { $1 }, as: .alice)
       #expect(answer.status == 403 && answer.code == "permission", "\(name) \(value): \(answer)")
     }
     for (name, value) in [("partDir", mine), ("onSuccess", "move=" + shared.daemon.downloads)] {
       let own = job.merging([name: value, "destination": "\(mine)/\(name)"]) { $1 }
-      let answer = try await Self.post(shared, "/v1/jobs", own, as: .alice)
+      let answer = try await shared.post(own, as: .alice)
       #expect(answer.status == 201, "\(name) \(value): \(answer)")
     }
   }
@@ -87,15 +78,15 @@ struct MemberOptionTests {
     let (mine, hidden) = (shared.directory(of: .alice), try shared.daemon.directory.directory("hidden"))
     symlink(hidden, mine + "/link")
     for directory in [hidden, mine + "/link", shared.daemon.directory.path("none")] {
-      let answer = try await Self.post(
-        shared, "/v1/folders", ["directory": directory, "to": "http://1.1.1.1/in/"], as: .alice)
+      let answer = try await shared.post(
+        ["directory": directory, "to": "http://1.1.1.1/in/"], to: "/v1/folders", as: .alice)
       #expect(answer.status == 403, "\(directory): \(answer)")
     }
-    let local = try await Self.post(
-      shared, "/v1/folders", ["directory": mine, "to": server.url("/in/")], as: .alice)
+    let local = try await shared.post(
+      ["directory": mine, "to": server.url("/in/")], to: "/v1/folders", as: .alice)
     #expect(local.status == 403 && server.counters.connections == 0, "\(local)")
-    let added = try await Self.post(
-      shared, "/v1/folders", ["directory": mine, "to": "http://1.1.1.1/in/", "newOnly": true], as: .alice)
+    let added = try await shared.post(
+      ["directory": mine, "to": "http://1.1.1.1/in/", "newOnly": true], to: "/v1/folders", as: .alice)
     #expect(added.status == 201, "\(added)")
     let id = try #require(added.json["id"] as? Int)
     let others = try await shared.curl("/v1/folders", as: .bob)
@@ -123,7 +114,7 @@ struct MemberOptionTests {
         let job: [String: Any] = [
           "source": "http://127.0.0.1:9/a", "destination": "\(mine)/\(name)", "replace": true, "paused": true,
         ]
-        let answer = try await Self.post(shared, "/v1/jobs", job, as: .alice)
+        let answer = try await shared.post(job, as: .alice)
         statuses.append(answer.status)
         if let id = answer.json["id"] as? Int {
           _ = try await shared.curl("/v1/jobs/\(id)", "-X", "DELETE", as: .alice)
@@ -131,7 +122,7 @@ struct MemberOptionTests {
         let upload: [String: Any] = [
           "kind": "upload", "source": "\(mine)/\(name)", "destination": "http://127.0.0.1:9/\(name)", "paused": true,
         ]
-        statuses.append(try await Self.post(shared, "/v1/jobs", upload, as: .alice).status)
+        statuses.append(try await shared.post(upload, as: .alice).status)
       }
       return statuses
     }

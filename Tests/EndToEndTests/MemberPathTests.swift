@@ -24,18 +24,10 @@ struct MemberPathTests {
     }
   }
 
-  private static func post(
-    _ shared: SharedDaemon, _ job: [String: Any], as person: SharedDaemon.Person
-  ) async throws -> SharedDaemon.Answer {
-    let body = try JSONSerialization.data(withJSONObject: job)
-    return try await shared.curl("/v1/jobs", "--data-binary", "@-", input: body, as: person)
-  }
-
   private static func download(
     _ shared: SharedDaemon, to path: String, url: String = "http://127.0.0.1:9/x", as person: SharedDaemon.Person
   ) async throws -> SharedDaemon.Answer {
-    try await post(
-      shared,
+    try await shared.post(
       ["source": url, "destination": path, "replace": true, "createDirectories": true, "paused": true], as: person)
   }
 
@@ -148,17 +140,17 @@ struct MemberPathTests {
     ]
     let none = try await Self.download(shared, to: directory.path("alice/x"), as: .alice)
     #expect(none.status == 403 && none.body.contains("memberWriteRoots"), "\(none)")
-    let noSource = try await Self.post(shared, upload, as: .alice)
+    let noSource = try await shared.post(upload, as: .alice)
     #expect(noSource.status == 403 && noSource.body.contains("memberReadRoots"), "\(noSource)")
     // Users who are not members need no roots.
     #expect(try await Self.download(shared, to: directory.path("downloads/x"), as: .root).status == 201)
-    #expect(try await Self.post(shared, upload, as: .service).status == 201)
+    #expect(try await shared.post(upload, as: .service).status == 201)
     try shared.configure(
       "transferd:\n  memberReadRoots: [%DIR/alice]\n  memberWriteRoots: [%DIR/alice/new, %DIR/alice]\n")
     shared.daemon.signal(SIGHUP)
     try await shared.daemon.process?.waitForErrors("configuration reloaded")
     #expect(try await Self.download(shared, to: directory.path("alice/x"), as: .alice).status == 201)
-    #expect(try await Self.post(shared, upload, as: .alice).status == 201)
+    #expect(try await shared.post(upload, as: .alice).status == 201)
     // Outside the roots the response is the same for existing and missing files.
     symlink("../bob", directory.path("alice/to-bob"))
     symlink(directory.path("none"), directory.path("alice/dangling"))
@@ -170,13 +162,13 @@ struct MemberPathTests {
     for path in [bobs, directory.path("bob/none"), directory.path("alice/to-bob/b.txt"), "/etc/shadow", "/etc/none"] {
       var job = upload
       job["source"] = path
-      let answer = try await Self.post(shared, job, as: .alice)
+      let answer = try await shared.post(job, as: .alice)
       #expect(answer.status == 403 && answer.body.contains("memberReadRoots"), "\(path) \(answer)")
     }
     for action in ["move=" + directory.path("bob"), "move=" + directory.path("alice/to-bob")] {
       var job = upload
       job["onSuccess"] = action
-      #expect(try await Self.post(shared, job, as: .alice).status == 403, "\(action)")
+      #expect(try await shared.post(job, as: .alice).status == 403, "\(action)")
     }
   }
 
@@ -192,10 +184,10 @@ struct MemberPathTests {
       let direct: [String: Any] = [
         "kind": "upload", "source": directory.path(target + "/" + name), "destination": server.url("/a"),
       ]
-      #expect(try await Self.post(shared, direct, as: .alice).status == 403)
+      #expect(try await shared.post(direct, as: .alice).status == 403)
       let source = try shared.file("in/" + name, "alice's own", of: .alice)
-      let answer = try await Self.post(
-        shared, ["kind": "upload", "source": source, "destination": server.url("/\(number)"), "paused": true],
+      let answer = try await shared.post(
+        ["kind": "upload", "source": source, "destination": server.url("/\(number)"), "paused": true],
         as: .alice)
       #expect(answer.status == 201, "\(answer)")
       let id = "\(answer.json["id"] ?? "")"
@@ -224,8 +216,7 @@ struct MemberPathTests {
     }
     chmod(try directory.directory("alice/sent"), 0o777)
     let source = try shared.file("a.txt", "text", of: .alice)
-    let answer = try await Self.post(
-      shared,
+    let answer = try await shared.post(
       [
         "kind": "upload", "source": source, "destination": server.url("/a"),
         "onSuccess": "move=" + directory.path("alice/sent"),

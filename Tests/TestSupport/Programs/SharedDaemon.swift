@@ -161,6 +161,14 @@ public final class SharedDaemon: Sendable {
       status: Int(text[end...].dropFirst()) ?? 0, body: String(text[..<end]))
   }
 
+  /// Posts a JSON object to the control API as a person.
+  public func post(
+    _ object: [String: Any], to path: String = "/v1/jobs", as person: Person
+  ) async throws -> Answer {
+    let body = try JSONSerialization.data(withJSONObject: object)
+    return try await curl(path, "--data-binary", "@-", input: body, as: person)
+  }
+
   /// The launch of curl, for streams that do not end.
   public func curlLaunch(_ path: String, _ arguments: [String], as person: Person) throws -> Launch {
     try launch(
