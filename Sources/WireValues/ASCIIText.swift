@@ -55,18 +55,20 @@ extension UInt8 {
 extension StringProtocol {
   /// Without the spaces and tabs around it (`OWS`, RFC 9110 §5.6.3); those inside stay.
   @inlinable public func trimmingBlanks() -> SubSequence {
-    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
-      return self[endIndex...]
-    }
-    return self[first...last]  // checked: both were found, the last one from the end
+    trimming { $0 == " " || $0 == "\t" }
   }
 }
 
 extension BidirectionalCollection<UInt8> {
   /// A line without the spaces and tabs around it, and without the CR of its end.
   @inlinable public func trimmingLine() -> SubSequence {
-    let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+    trimming { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+  }
+}
+
+extension BidirectionalCollection {
+  /// Without the elements at both ends for which this is true.
+  @inlinable public func trimming(while isBlank: (Element) -> Bool) -> SubSequence {
     guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
       return self[endIndex...]
     }

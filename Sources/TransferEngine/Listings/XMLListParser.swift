@@ -98,9 +98,9 @@ struct XMLListParser: ListingParser {
 
     private func read(_ text: String) {
       switch (form, names(1...)) {
-      case (.multistatus, ["response", "href"]): reference = text.trimmed
-      case (.bucket, ["EncodingType"]): isEncoded = text.trimmed == "url"
-      case (.bucket, ["IsTruncated"]): isTruncated = text.trimmed == "true"
+      case (.multistatus, ["response", "href"]): reference = String(text.trimming(while: \.isWhitespace))
+      case (.bucket, ["EncodingType"]): isEncoded = text.trimming(while: \.isWhitespace) == "url"
+      case (.bucket, ["IsTruncated"]): isTruncated = text.trimming(while: \.isWhitespace) == "true"
       case (.bucket, ["NextContinuationToken"]): token = text
       case (.bucket, ["Contents", "Key"]): items.append(decoded(text).map { .key($0) } ?? .unusable)
       case (.bucket, ["CommonPrefixes", "Prefix"]): items.append(decoded(text).map { .prefix($0) } ?? .unusable)
@@ -112,15 +112,5 @@ struct XMLListParser: ListingParser {
     private func decoded(_ text: String) -> String? {
       isEncoded ? text.replacing("+", with: " ").percentDecoded : text
     }
-  }
-}
-
-extension String {
-  /// Without blanks around it.
-  fileprivate var trimmed: String {
-    var text = self[...]
-    while let first = text.first, first.isWhitespace { text.removeFirst() }
-    while let last = text.last, last.isWhitespace { text.removeLast() }
-    return String(text)
   }
 }

@@ -1,6 +1,7 @@
 import Logging
 import TransferAPI
 import TransferEngine
+import WireValues
 
 /// The daemon's settings. The command line overrides the environment (`TRANSFERD_…`), which overrides the YAML file.
 /// They are read again at SIGHUP.
@@ -111,8 +112,7 @@ struct DaemonConfiguration: Equatable, Sendable {
   /// The words of a list: separated by commas, without the white space around them.
   private static func words(_ text: String) -> [String] {
     text.split(separator: ",", omittingEmptySubsequences: false).map { word in
-      guard let end = word.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-      return String(word.prefix(through: end).drop { $0.isWhitespace })
+      String(word.trimming(while: \.isWhitespace))
     }
   }
 }
