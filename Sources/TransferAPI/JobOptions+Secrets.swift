@@ -30,12 +30,17 @@ extension JobOptions {
   }
 }
 
-private struct SecretRemover: OptionVisitor {
-  var secrets = OptionSecrets()
+/// Passes over the options that cannot hold secrets.
+private protocol SecretVisitor: OptionVisitor {}
 
+extension SecretVisitor {
   func option<Value: Codable & Equatable & Sendable>(
     _ name: String, _ value: inout Value, default standard: Value
   ) throws {}
+}
+
+private struct SecretRemover: SecretVisitor {
+  var secrets = OptionSecrets()
 
   mutating func url(_ name: String, _ value: inout String?) throws {
     guard let url = value else { return }
@@ -69,12 +74,8 @@ private struct SecretRemover: OptionVisitor {
   }
 }
 
-private struct SecretInserter: OptionVisitor {
+private struct SecretInserter: SecretVisitor {
   let secrets: OptionSecrets
-
-  func option<Value: Codable & Equatable & Sendable>(
-    _ name: String, _ value: inout Value, default standard: Value
-  ) throws {}
 
   func url(_ name: String, _ value: inout String?) throws {
     if let url = secrets.urls[name] { value = url }
@@ -93,12 +94,8 @@ private struct SecretInserter: OptionVisitor {
   }
 }
 
-private struct RedactionFinder: OptionVisitor {
+private struct RedactionFinder: SecretVisitor {
   var hasFound = false
-
-  func option<Value: Codable & Equatable & Sendable>(
-    _ name: String, _ value: inout Value, default standard: Value
-  ) throws {}
 
   mutating func url(_ name: String, _ value: inout String?) throws {
     if let value, Secrets.isRedacted(url: value) { hasFound = true }
