@@ -81,9 +81,22 @@ struct OptionName: CodingKey {
 /// Marks the type of an option that is an object in JSON.
 protocol OptionMap {}
 
+/// An option in the form in which clients write it. It is encoded as its value.
+private protocol OptionField: Codable, Equatable, Sendable {
+  associatedtype Written: Encodable
+  var value: Written { get }
+}
+
+extension OptionField {
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}
+
 /// Decoded in the order of the names, because a dictionary's order changes: the same input is refused for the same reason
 /// each time.
-private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatable, Sendable, OptionMap {
+private struct MapField<Value: Codable & Equatable & Sendable>: OptionField, OptionMap {
   let value: [String: Value]
   init(_ value: [String: Value]) { self.value = value }
 
@@ -95,25 +108,13 @@ private struct MapField<Value: Codable & Equatable & Sendable>: Codable, Equatab
     }
     self.value = value
   }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
 }
 
 /// The number of an amount, as an option holds it.
-private struct QuantityField<Amount: Quantity>: Codable, Equatable, Sendable {
+private struct QuantityField<Amount: Quantity>: OptionField {
   let value: Amount.Number
-
   init(_ value: Amount.Number) { self.value = value }
-
   init(from decoder: any Decoder) throws { value = try Amount(from: decoder).number }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(value)
-  }
 }
 
 private struct WordField<Word: OptionWord>: Codable, Equatable, Sendable {
