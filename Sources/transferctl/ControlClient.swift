@@ -8,7 +8,7 @@ struct ControlClient: Sendable {
   let transport: any ControlTransport
 
   /// - Throws: the daemon's `Problem`, or `ControlError`.
-  func get<Response: Decodable>(_ path: String, as type: Response.Type = Response.self) async throws -> Response {
+  func get<Response: Decodable>(_ path: String) async throws -> Response {
     try await response("GET", path, body: nil)
   }
 
@@ -58,11 +58,10 @@ struct ControlClient: Sendable {
 
   /// Sends a request and streams the response's body. A refusal is thrown.
   func open(
-    _ method: String, _ path: String, body: Data? = nil, contentType: String? = nil,
-    headers: [String: String] = [:]
+    _ method: String, _ path: String, headers: [String: String] = [:]
   ) async throws -> AsyncThrowingStream<Data, any Error> {
     let (status, chunks) = try await transport.stream(
-      method, path, body: body, contentType: contentType, headers: headers)
+      method, path, body: nil, contentType: nil, headers: headers)
     return try await Self.accepted(status, chunks)
   }
 

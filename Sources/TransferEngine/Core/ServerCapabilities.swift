@@ -20,19 +20,19 @@ final class ServerCapabilities: Sendable {
   private static let capacity = 256
   private let entries = Mutex<[String: Entry]>([:])
 
-  func server(at key: String, now: ContinuousClock.Instant = .now) -> Server? {
+  func server(at key: String) -> Server? {
     entries.withLock { entries in
-      guard let entry = entries[key], entry.since.duration(to: now) < Self.lifetime else { return nil }
+      guard let entry = entries[key], entry.since.duration(to: .now) < Self.lifetime else { return nil }
       return entry.server
     }
   }
 
-  func remember(_ server: Server, at key: String, now: ContinuousClock.Instant = .now) {
+  func remember(_ server: Server, at key: String) {
     entries.withLock { entries in
       if entries.count >= Self.capacity, entries[key] == nil {
         if let oldest = entries.min(by: { $0.value.since < $1.value.since }) { entries[oldest.key] = nil }
       }
-      entries[key] = Entry(server: server, since: now)
+      entries[key] = Entry(server: server, since: .now)
     }
   }
 

@@ -3,9 +3,8 @@ import Threads
 /// Runs work that must not stop halfway: a request that creates something on a server, whose response alone tells its
 /// name. If the caller is cancelled, the work continues for a short time, so that its result can be recorded and
 /// deleted later.
-/// - Parameter grace: after this time the work is cancelled too.
 func withCancellationGracePeriod<Value: Sendable>(
-  grace: Duration = .seconds(5), _ work: @escaping @Sendable () async throws(TransferError) -> Value
+  _ work: @escaping @Sendable () async throws(TransferError) -> Value
 ) async throws(TransferError) -> Value {
   if Task.isCancelled { throw .cancelled }
   let task = Task { () async -> Result<Value, TransferError> in
@@ -19,7 +18,7 @@ func withCancellationGracePeriod<Value: Sendable>(
     await task.value
   } onCancel: {
     Task {
-      try? await Task.pause(for: grace)
+      try? await Task.pause(for: .seconds(5))
       task.cancel()
     }
   }

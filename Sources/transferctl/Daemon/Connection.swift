@@ -62,7 +62,8 @@ struct Connection: Sendable {
 
   /// Connects again after the connection to `socket` was lost. The daemon may be restarting. The user's daemon is started when
   /// it does not come back and `mayStart` allows it.
-  func reopen(_ socket: String, within limit: Duration = .seconds(30)) async throws -> ControlClient {
+  func reopen(_ socket: String) async throws -> ControlClient {
+    let limit = Duration.seconds(30)
     let clock = ContinuousClock()
     let begin = clock.now
     let client = client(socket)

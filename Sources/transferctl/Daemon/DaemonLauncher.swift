@@ -76,9 +76,7 @@ struct DaemonLauncher: Sendable {
   }
 
   /// `transferd` in the directory of this program, else on PATH.
-  static func program(
-    environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws -> String {
+  static func program() throws -> String {
     var buffer = [CChar](repeating: 0, count: 4096)
     let length = readlink("/proc/self/exe", &buffer, buffer.count - 1)
     var candidates: [String] = []
@@ -87,8 +85,8 @@ struct DaemonLauncher: Sendable {
       candidates.append(own.parentPath.appendingName("transferd"))
     }
     // Without PATH, execvp(3) searches these directories.
-    for directory in (environment["PATH"] ?? "/usr/local/bin:/bin:/usr/bin").split(separator: ":")
-    where directory.isAbsolutePath {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/bin:/usr/bin"
+    for directory in path.split(separator: ":") where directory.isAbsolutePath {
       candidates.append(directory + "/transferd")
     }
     guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {

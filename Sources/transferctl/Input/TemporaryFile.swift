@@ -4,9 +4,8 @@ import Glibc
 /// An unlinked file in the directory for temporary files, readable by its user only. It is gone when it is closed.
 enum TemporaryFile {
   /// - Returns: a descriptor for reading and writing.
-  static func open(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) -> Int32
-  {
-    let directory = directory(environment)
+  static func open() throws(CommandFailure) -> Int32 {
+    let directory = directory(ProcessInfo.processInfo.environment)
     var path = Array("\(directory)/transferctl-XXXXXX".utf8CString)
     // Mode 0600: the input may contain secrets (mkstemp(3)).
     let descriptor = mkstemp(&path)

@@ -69,7 +69,8 @@ final class ProgressTracker: Sendable {
   var isEmpty: Bool { entries.withLock { $0.isEmpty } }
 
   /// Measures every running job once.
-  func sample(now: ContinuousClock.Instant = .now) {
+  func sample() {
+    let now = ContinuousClock.now
     let gained = entries.withLock { entries in
       var gained: Int64 = 0
       for index in entries.values.indices { gained = gained.saturatingSum(entries.values[index].sample(now: now)) }

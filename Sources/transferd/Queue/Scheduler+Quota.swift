@@ -13,8 +13,7 @@ extension Scheduler {
   }
 
   /// Counts the bytes since the last call, and holds up the jobs while the quota is used up. Costs nothing without a quota.
-  /// - Parameter isFinal: stores the count in any case.
-  func countQuota(isFinal: Bool = false) {
+  func countQuota() {
     guard limits.quota != nil || queue.quotaEnds != nil else { return quota.skip(total: tracker.transferred) }
     quota.count(total: tracker.transferred, on: LocalDay(containing: Date()))
     let until = quota.usedUpUntil(limits.quota)
@@ -25,7 +24,7 @@ extension Scheduler {
     // that is larger than the quota would never end.
     let resumable = until == nil ? [] : queue.resumableTransfers
     if !resumable.isEmpty { stop(resumable, .quota) }
-    guard quota.mustStore(atOnce: isNew || isFinal) else { return }
+    guard quota.mustStore(atOnce: isNew) else { return }
     let (day, used) = (quota.day.name, quota.used)
     Task { await storeQuota(day, used) }
   }
