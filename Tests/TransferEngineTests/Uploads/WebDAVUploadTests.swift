@@ -94,7 +94,8 @@ import Testing
     upload.onlyIfAbsent = true
     let journal = UploadRecorder()
     #expect(word(await fixture.send(upload, journal: journal).error) == "success")
-    let again = await fixture.send(upload, resumingWith: try #require(journal.last))
+    let ledger = try #require(journal.last)
+    let again = await fixture.send(upload, resumingWith: ledger)
     #expect(word(again.error) == "success")
     #expect(again.bytesSent == 0)
     #expect(try sha256(ofFile: peer.directory.path("www/a")) == fixture.payload.sha256)
