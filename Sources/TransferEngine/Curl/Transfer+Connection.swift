@@ -37,10 +37,12 @@ extension Transfer {
     return handle.socket
   }
 
-  /// Whether the connection of this socket has brought something to this transfer within the last `time`.
-  func hasReceived(on socket: Int32, within time: Duration) -> Bool {
-    guard let receivedAt, receivedAt.duration(to: .now) < time else { return false }
-    return handle.socket == socket
+  /// Whether this transfer has moved something within the last `time`, on the connection of the other one.
+  func hasMoved(onConnectionOf other: Transfer, within time: Duration) -> Bool {
+    guard let movedAt, movedAt.duration(to: .now) < time else { return false }
+    // libcurl tells the socket of a transfer only when the transfer has ended, but its local port at any time.
+    return handle.long(CURLINFO_LOCAL_PORT) == other.handle.long(CURLINFO_LOCAL_PORT)
+      && handle.string(CURLINFO_PRIMARY_IP) == other.handle.string(CURLINFO_PRIMARY_IP)
   }
 
   /// The error if the interface went away, or has no address yet, while libcurl connected; `nil` for all others.

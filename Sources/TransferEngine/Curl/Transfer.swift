@@ -41,8 +41,8 @@ final class Transfer {
   var refusedAddress: IPAddress?
   /// Another address was permitted, so a failure does not concern the address.
   var isAddressPermitted = false
-  /// When something of the response arrived last.
-  private(set) var receivedAt: ContinuousClock.Instant?
+  /// When something of the response arrived last, or libcurl took a part of the body to send it.
+  private(set) var movedAt: ContinuousClock.Instant?
 
   /// An unwanted body of up to this size is read to its end; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
@@ -188,7 +188,7 @@ final class Transfer {
 
   /// A result other than the given count ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
-    receivedAt = .now
+    movedAt = .now
     noteTLS()
     if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
@@ -228,7 +228,7 @@ final class Transfer {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-    receivedAt = .now
+    movedAt = .now
     if isHeld || bandwidth?.mayReceive(self) == false { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl treats every line that begins with CR as the end of the head, whatever else the line contains. Then no
     // verdict about the body exists.
@@ -278,6 +278,7 @@ final class Transfer {
       guard let reader else { return 0 }
       let count = try reader.read(into: buffer)
       guard count <= buffer.count else { return count }  // a pause
+      movedAt = .now
       bandwidth?.didSend(count)
       bodyPosition = bodyPosition.saturatingSum(Int64(count))
       receiver.didSend(TransferProgress(completed: bodyPosition, total: reader.size))
@@ -290,6 +291,7 @@ final class Transfer {
 
   private func read(_ pipe: BodyPipe, into buffer: UnsafeMutableRawBufferPointer) throws(TransferError) -> Int {
     guard let count = try pipe.read(into: buffer) else { return Int(TRANSFER_READFUNC_PAUSE) }
+    movedAt = .now
     bandwidth?.didSend(count)
     let taken = pipe.taken
     receiver.didSend(TransferProgress(completed: taken, total: count == 0 ? taken : nil))

@@ -208,12 +208,12 @@ actor TransferLoop {
     }
   }
 
-  /// Ends a connection that seems to be dead, unless it still brings something to another transfer. libcurl has no call
+  /// Ends a connection that seems to be dead, unless another transfer still moves something on it. libcurl has no call
   /// for that, but a connection that has ended is never used again.
   private func dropConnection(of transfer: Transfer, after code: CURLcode) {
     guard let socket = transfer.suspectSocket(after: code) else { return }
     let time = transfer.request.stallTimeout ?? .zero
-    let isAlive = transfers.values.contains { $0 !== transfer && $0.hasReceived(on: socket, within: time) }
+    let isAlive = transfers.values.contains { $0 !== transfer && $0.hasMoved(onConnectionOf: transfer, within: time) }
     if !isAlive { _ = shutdown(socket, Int32(SHUT_RDWR)) }
   }
 

@@ -39,7 +39,7 @@ public final class H2Server: Sendable {
   }
 
   private static let script = """
-    import socket, ssl, sys, threading
+    import socket, ssl, sys, threading, time
     from urllib.parse import urlsplit, parse_qs
     import h2.config, h2.connection, h2.events, h2.errors
 
@@ -69,6 +69,7 @@ public final class H2Server: Sendable {
         for at in range(0, end, 16384):
             connection.send_data(stream, body[at:min(end, at + 16384)])
             sock.sendall(connection.data_to_send())
+            time.sleep(float(query.get("pace", "0")))
         if fault is None:
             connection.end_stream(stream)
         elif fault == "reset":

@@ -50,6 +50,29 @@ import Testing
     try fixture.expectOnly(Self.payload)
   }
 
+  @Test("a stalled download leaves its connection to another one that still receives bytes on it")
+  func sharedConnection() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let session = Self.session(certificates)
+    let (first, silent, slow) = (
+      try DownloadFixture(session), try DownloadFixture(session), try DownloadFixture(session)
+    )
+    // The connection is there before the two begin: they share it.
+    let ready = try await first.download(TransferRequest(url: try RequestURL(server.url("/first")))).response()
+    #expect(ready.error == nil, "\(String(describing: ready.error))")
+    let stalls = TransferRequest(
+      url: try RequestURL(server.url("/a?fault=pending&after=1000")), stallTimeout: .seconds(1))
+    let drips = TransferRequest(url: try RequestURL(server.url("/b?pace=0.1")))
+    async let stalled = silent.download(stalls).response()
+    async let complete = slow.download(drips).response()
+    #expect(try await stalled.error != nil)
+    let response = try await complete
+    #expect(response.error == nil, "\(String(describing: response.error))")
+    #expect(response.metrics.last?.isConnectionReused == true)
+    try slow.expectOnly(Self.payload)
+  }
+
   @Test("an interrupted HTTP/2 response of a data request is a transient error", arguments: ["reset", "goaway", "eof"])
   func data(_ fault: String) async throws {
     let certificates = try await TestCertificates()
