@@ -149,8 +149,8 @@ extension DownloadPipeline {
     context.head.map(DeclaredDigests.of) ?? []
   }
 
-  /// Asks the server for the file's length. The body ended with the connection, or with the stream of HTTP/2, which looks
-  /// the same as a broken one. If the server does not report the length, the file stays unverified.
+  /// Asks the server for the file's length. The body ended with the connection, or with the stream of HTTP/2, which
+  /// looks the same as a broken one. If the server does not report the length, the file stays unverified.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
     // An URL that an adapter has replaced, such as one of S3, is asked for as it was sent.
     var request = plan.request.url.isHTTP ? plan.request : context.request ?? plan.request
@@ -163,6 +163,9 @@ extension DownloadPipeline {
     guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
       let length = try? head.contentLength()
     else { return }
+    // A shorter length is no sign of a broken connection: servers that make their answers may report 0, or the length
+    // of another answer.
+    guard length >= size else { return }
     guard length == size else { throw .response(.truncated(received: size, expected: length)) }
     context.total = length
     context.verification = .length

@@ -52,7 +52,8 @@ public final class H2Server: Sendable {
         query = {name: values[0] for name, values in parse_qs(path.query).items()}
         print(headers[":method"], target, headers.get("range", "-"), flush=True)
         if headers[":method"] == "HEAD":
-            connection.send_headers(stream, [(":status", "200"), ("content-length", str(len(content)))], end_stream=True)
+            length = query.get("head", str(len(content)))
+            connection.send_headers(stream, [(":status", "200"), ("content-length", length)], end_stream=True)
             return False
         with lock:
             count = seen[path.path] = seen.get(path.path, 0) + 1

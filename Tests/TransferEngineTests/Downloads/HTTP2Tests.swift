@@ -35,6 +35,17 @@ import Testing
     try other.expectOnly(Self.payload)
   }
 
+  @Test("a server that reports the length 0 for HEAD does not make a body of HTTP/2 without a length incomplete")
+  func shorterHead() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let fixture = try DownloadFixture(Self.session(certificates))
+    let request = TransferRequest(url: try RequestURL(server.url("/a?length=0&head=0")))
+    let response = try await fixture.download(request).response()
+    #expect(response.error == nil, "\(String(describing: response.error))")
+    try fixture.expectOnly(Self.payload)
+  }
+
   /// A hung server, or a network that has forgotten the connection: only a new connection helps.
   @Test("a connection of HTTP/2 on which a download has stalled is not used again")
   func silence() async throws {
