@@ -57,6 +57,40 @@ import TransferAPI
     #expect(try WireCoding.decode([[String: Int]].self, from: Data(#"[{"a":1},{"a":2}]"#.utf8)).count == 2)
   }
 
+  // Not the texts themselves: the test's own output would compare them.
+  @Test(
+    "a text with more than 100 combining marks in a row is refused, also in escapes: Swift would sort them for minutes",
+    arguments: [
+      ("key", "\u{301}\u{323}", 51), ("key", #"\u0301\u0323"#, 51), ("key", #"\ud834\udd65"#, 101),
+      ("key", "\u{F73}", 101), ("kind", "\u{301}\u{323}", 500_000), ("name", "\u{301}\u{323}", 500_000),
+    ])
+  func manyMarks(place: String, marks: String, count: Int) {
+    let text = "\"a" + String(repeating: marks, count: count) + "\""
+    let field = place == "name" ? #""headers":{\#(text):"1"}"# : #""\#(place)":\#(text)"#
+    #expect(throws: WireError("a text has more than 100 combining marks in a row")) {
+      try WireCoding.decode(NewJob.self, from: Data(#"{"source":"https://h/x",\#(field)}"#.utf8))
+    }
+  }
+
+  @Test(
+    "texts with fewer marks, and with other escapes, are taken",
+    arguments: [
+      ("\u{301}\u{323}", 50), ("e\u{301}\u{323}", 200), (#"\ud83d\ude00"#, 200), (#"\\u0301"#, 200), (#"\t"#, 200),
+      ("漢", 200),
+    ])
+  func fewMarks(text: String, count: Int) throws {
+    let json = Data(#"["a\#(String(repeating: text, count: count))"]"#.utf8)
+    #expect(try WireCoding.decode([String].self, from: json) == JSONDecoder().decode([String].self, from: json))
+  }
+
+  @Test("JSON is UTF-8")
+  func encoding() {
+    let json = Data(#"{"source":"https://h/x"}"#.utf8.flatMap { [$0, 0] })
+    #expect(throws: WireError("the JSON has a NUL byte; it must be UTF-8")) {
+      try WireCoding.decode(NewJob.self, from: json)
+    }
+  }
+
   @Test("url is another name for source, and quantities may have units")
   func newJob() throws {
     let job = try decode(#"{"url":"https://h/x","limitRate":"1M","stallTimeout":"5m","connectTimeout":2.5}"#)
