@@ -103,7 +103,7 @@ struct FileCopyMove {
     defer { close(other) }
     var status = stat()
     guard fstat(other, &status) == 0, let stamp = FileActionPerformer.stamp(status), stamp.size == size,
-      stamp.modified == performer.action.stamp.modified
+      Self.isTime(stamp.modified, of: performer.action.stamp.modified)
     else { return false }
     var (one, two) = ([UInt8](repeating: 0, count: 1 << 18), [UInt8](repeating: 0, count: 1 << 18))
     var offset: Int64 = 0
@@ -116,6 +116,12 @@ struct FileCopyMove {
     }
     // An incomplete copy never has this name. But the copy's bytes may not be synced yet.
     return fsync(other) == 0
+  }
+
+  /// Whether a file has this time as a file system keeps it, in nanoseconds: some cut it to 100 ns, 1 µs, 10 ms, 1 s or 2 s.
+  private static func isTime(_ kept: Int64, of time: Int64) -> Bool {
+    // checked: the remainder is nearer to 0 than the time
+    [1, 100, 1000, 10_000_000, 1_000_000_000, 2_000_000_000].contains { kept == time - time % $0 }
   }
 
   private func remove(_ draft: String) { unlinkat(directory.descriptor, draft, 0) }
