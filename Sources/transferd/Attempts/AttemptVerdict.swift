@@ -172,10 +172,12 @@ struct AttemptVerdict {
     }
   }
 
-  /// Says why attempts that received bytes did not count as progress.
+  /// Says why attempts that received bytes did not count as progress. A PUT, and a download from a server without byte ranges,
+  /// always begin anew.
   private mutating func noteBeginnings(_ record: JobRecord) {
     let count = record.receivedBefore.beginnings
-    settlement.failure?.message += "; \(count) of the last attempts had to begin anew, as if the file changed each time"
+    settlement.failure?.message +=
+      "; \(count) of the last attempts had to begin anew: the file changed each time, or its transfer cannot be resumed"
     settlement.attempt.error = settlement.failure
     settlement.reason = settlement.failure?.message
   }
