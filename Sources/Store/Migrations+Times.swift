@@ -4,7 +4,7 @@ extension Migrations {
   ///
   /// - `waits_until`: the job's `notBefore`, until that time has come (`releaseDueJobs`). A job that waits for it is in none of
   ///   the queue's indexes, so it costs nothing before.
-  /// - `deadline`: when the job fails if it has not ended; NULL once it has passed.
+  /// - `deadline`: when the job fails if it has not ended; NULL once it no longer counts.
   /// - `failing_since`: when the first failure since the last progress was stored; NULL: there was none.
   static let times = """
     ALTER TABLE job ADD COLUMN waits_until INTEGER;
