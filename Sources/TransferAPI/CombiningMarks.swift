@@ -1,20 +1,20 @@
-import FoundationEssentials
-
 /// Finds texts that take Swift long to compare. Pure.
 ///
 /// Two texts are equal if they have the same marks in any order that looks the same, so Swift sorts all marks that follow
 /// a letter. The time grows with the square of their number: 64,000 of them in a field name took seconds.
-enum CombiningMarks {
-  /// The most marks in a row. Languages need a few; Unicode's stream-safe texts have at most 30 (UAX #15 §13).
-  static let maximum = 100
+public enum CombiningMarks {
+  /// The most marks in a row: as many as a file name of 255 bytes can have. Languages need a few.
+  static let maximum = 127
 
-  /// Whether a text has more than `maximum` marks in a row.
-  /// - Parameter json: UTF-8; it need not be valid.
-  static func areTooMany(in json: Data) -> Bool {
-    guard json.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }) else { return false }
+  public static let refusal = "a text has more than \(maximum) combining marks in a row"
+
+  /// Whether a text has more marks in a row than are taken, also as escapes of JSON.
+  /// - Parameter text: UTF-8; it need not be valid.
+  public static func areTooMany(in text: UnsafeRawBufferPointer) -> Bool {
+    guard text.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: "\\") }) else { return false }
     var count = 0
     var high: UInt32?
-    var scalars = String(decoding: json, as: UTF8.self).unicodeScalars.makeIterator()
+    var scalars = String(decoding: text, as: UTF8.self).unicodeScalars.makeIterator()
     while let scalar = scalars.next() {
       var value = scalar.value
       if scalar == "\\" {

@@ -29,9 +29,7 @@ public enum WireCoding {
   ) throws -> Value {
     // The decoder would also read UTF-16, in which each ASCII character has a NUL; the checks here would not.
     guard !json.contains(0) else { throw WireError("the JSON has a NUL byte; it must be UTF-8") }
-    guard !CombiningMarks.areTooMany(in: json) else {
-      throw WireError("a text has more than \(CombiningMarks.maximum) combining marks in a row")
-    }
+    guard !json.withUnsafeBytes(CombiningMarks.areTooMany) else { throw WireError(CombiningMarks.refusal) }
     let value = try decoder.decode(type, from: json)
     if let name = RepeatedField.name(in: json) { throw WireError("field \"\(name)\" is given twice") }
     return value

@@ -59,15 +59,15 @@ import TransferAPI
 
   // Not the texts themselves: the test's own output would compare them.
   @Test(
-    "a text with more than 100 combining marks in a row is refused, also in escapes: Swift would sort them for minutes",
+    "a text with more than 127 combining marks in a row is refused, also in escapes: Swift would sort them for minutes",
     arguments: [
-      ("key", "\u{301}\u{323}", 51), ("key", #"\u0301\u0323"#, 51), ("key", #"\ud834\udd65"#, 101),
-      ("key", "\u{F73}", 101), ("kind", "\u{301}\u{323}", 500_000), ("name", "\u{301}\u{323}", 500_000),
+      ("key", "\u{301}\u{323}", 64), ("key", #"\u0301\u0323"#, 64), ("key", #"\ud834\udd65"#, 128),
+      ("key", "\u{F73}", 128), ("kind", "\u{301}\u{323}", 500_000), ("name", "\u{301}\u{323}", 500_000),
     ])
   func manyMarks(place: String, marks: String, count: Int) {
     let text = "\"a" + String(repeating: marks, count: count) + "\""
     let field = place == "name" ? #""headers":{\#(text):"1"}"# : #""\#(place)":\#(text)"#
-    #expect(throws: WireError("a text has more than 100 combining marks in a row")) {
+    #expect(throws: WireError("a text has more than 127 combining marks in a row")) {
       try WireCoding.decode(NewJob.self, from: Data(#"{"source":"https://h/x",\#(field)}"#.utf8))
     }
   }
@@ -75,7 +75,7 @@ import TransferAPI
   @Test(
     "texts with fewer marks, and with other escapes, are taken",
     arguments: [
-      ("\u{301}\u{323}", 50), ("e\u{301}\u{323}", 200), (#"\ud83d\ude00"#, 200), (#"\\u0301"#, 200), (#"\t"#, 200),
+      ("\u{301}\u{323}", 63), ("e\u{301}\u{323}", 200), (#"\ud83d\ude00"#, 200), (#"\\u0301"#, 200), (#"\t"#, 200),
       ("漢", 200),
     ])
   func fewMarks(text: String, count: Int) throws {

@@ -50,6 +50,14 @@ import TransferAPI
       read(Array(text.utf8), .urls, chunk: chunk) == ["1 http://h/1", "2 too-large", "3 http://h/3", "4 too-large"])
   }
 
+  @Test("a URL with ever more combining marks is refused; a path may have them")
+  func marks() {
+    let (few, many) = (String(repeating: "\u{301}", count: 127), String(repeating: "\u{301}", count: 128))
+    let urls = read(Array("http://a\(few)/\nhttp://a\(many)/\nhttp://h/3".utf8), .urls, chunk: 64, maximum: 1000)
+    #expect(urls == ["1 http://a\(few)/", "2 invalid", "3 http://h/3"])
+    #expect(read(Array("/a\(many)".utf8), .paths, chunk: 64, maximum: 1000) == ["1 /a\(many)"])
+  }
+
   @Test("the content type selects the form; anything else is JSON lines")
   func formats() {
     let table: [(String?, BulkFormat)] = [

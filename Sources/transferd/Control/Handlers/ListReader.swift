@@ -39,11 +39,22 @@ struct ListReader {
           let item = Self.next(&rest, separator: format == .paths ? 0 : UInt8(ascii: "\n"))
           number += 1
           guard let plain = plain(item) else { continue }
-          items.append(.init(number: number, result: plain.count > maximumItemBytes ? .failure(tooLong) : read(plain)))
+          if let problem = refusal(of: plain) {
+            items.append(.init(number: number, result: .failure(problem)))
+          } else {
+            items.append(.init(number: number, result: read(plain)))
+          }
         }
         return items
       }
     }
+  }
+
+  private func refusal(of item: UnsafeRawBufferPointer) -> Problem? {
+    if item.count > maximumItemBytes { return tooLong }
+    // A URL's host is compared again and again. The names of a path are short.
+    guard format == .urls, CombiningMarks.areTooMany(in: item) else { return nil }
+    return Problem(.invalid, CombiningMarks.refusal)
   }
 
   private var tooLong: Problem {
