@@ -21,8 +21,8 @@ build: ## debug build
 
 release: ## transferd and transferctl in .build/release, the Swift runtime linked in
 	@scripts/install-dependencies.sh build
-	swift build $(RELEASE) $$(scripts/link-options.sh $(BIN)) --product transferd
-	swift build $(RELEASE) $$(scripts/link-options.sh $(BIN)) --product transferctl
+	swift build $(RELEASE) $$(scripts/link-options.sh) --product transferd
+	swift build $(RELEASE) $$(scripts/link-options.sh) --product transferctl
 	@scripts/check-release.sh $(BIN)
 
 test: ## every test

@@ -94,7 +94,7 @@ say "building (release) …"
   make --no-print-directory release
   if wants engine || wants memory; then
     # The options of `make release`: others would compile everything again.
-    swift build -c release --static-swift-stdlib $(scripts/link-options.sh .build/release) --product engine-bench
+    swift build -c release --static-swift-stdlib $(scripts/link-options.sh) --product engine-bench
   fi
 } >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 export PATH=$repository/.build/release:$PATH:/usr/sbin
