@@ -56,6 +56,13 @@ import TransferAPI
     }
   }
 
+  @Test("a command that prints too much is not said to be missing")
+  func tooMuch() async throws {
+    let error = try #require(try await failure(resolver(), "exec:head -c 100000 /dev/zero"))
+    #expect(error.description == "cannot get the secret from head: it printed more than 65536 bytes")
+    #expect(error.isTransient)
+  }
+
   @Test("credentials have the form NAME:PASSWORD, or come from .netrc by host")
   func credentials() async throws {
     let directory = try TemporaryDirectory()

@@ -16,6 +16,8 @@ struct Command: Equatable, Sendable {
     case signaled(Int32)
     /// It was terminated at the timeout.
     case timedOut
+    /// It printed more than this many bytes.
+    case printedTooMuch(limit: Int)
     /// The program does not exist or could not be started.
     case notStarted(String)
   }
@@ -56,6 +58,8 @@ struct Command: Equatable, Sendable {
           error: .fileDescriptor(FileDescriptor(rawValue: STDERR_FILENO), closeAfterSpawningProcess: false))
         return (Self.end(result.terminationStatus), result.standardOutput)
       } ?? (.timedOut, "")
+    } catch let error as SubprocessError where error.code == .outputLimitExceeded {
+      return (.printedTooMuch(limit: limit), "")
     } catch {
       return (.notStarted("\(error)"), "")
     }
@@ -117,6 +121,7 @@ extension Command.End: CustomStringConvertible {
     case .exited(let code): "exit \(code)"
     case .signaled(let signal): "ended by signal \(signal)"
     case .timedOut: "timed out"
+    case .printedTooMuch(let limit): "it printed more than \(limit) bytes"
     case .notStarted(let reason): "could not be started: \(reason)"
     }
   }
