@@ -45,6 +45,8 @@ import TransferAPI
     let two = try directory.file("two", text: "s3cret\nlines\n")
     let empty = try directory.file("empty", text: "\n")
     #expect(try await failure(resolver(), "env:NOPE")?.isTransient == false)
+    let lines = try #require(try await failure(resolver(["LINES": "s3cret\nlines"]), "env:LINES"))
+    #expect(!lines.isTransient && !lines.description.contains("s3cret"))
     for text in [
       "file:/nonexistent", "file:\(directory.path)", "file:\(two)", "file:\(empty)", "exec:/bin/false",
       "exec:/nonexistent",

@@ -56,7 +56,8 @@ final class FreshURLAdapter: RequestInterceptor {
     guard let url = try? RequestURL(text), url.isHTTP else {
       let name = if case .command = reference { "the command" } else { reference.description }
       throw SecretResolver.Unavailable(
-        description: "cannot get a new URL: what \(name) gives is no http or https URL", isTransient: true)
+        description: "cannot get a new URL: what \(name) gives is no http or https URL",
+        isTransient: SecretResolver.mayChange(reference))
     }
     return url
   }

@@ -92,6 +92,11 @@ struct SecretResolver: Sendable {
     return text
   }
 
+  /// Whether the reference may give another value while the daemon runs.
+  static func mayChange(_ reference: SecretReference) -> Bool {
+    if case .environment = reference { false } else { true }
+  }
+
   private static func unreadable(_ path: String, _ reason: String) -> Unavailable {
     Unavailable(description: "cannot get the secret from \(path): \(reason)", isTransient: true)
   }
@@ -102,7 +107,8 @@ struct SecretResolver: Sendable {
     while let last = text.last, last == "\n" || last == "\r\n" || last == "\r" { text.removeLast() }
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 == 9 || $0 >= 0x20 && $0 != 0x7F }) else {
       let name = if case .command = reference { "the command" } else { reference.description }
-      throw Unavailable(description: "\(name) does not give a secret of one line", isTransient: true)
+      throw Unavailable(
+        description: "\(name) does not give a secret of one line", isTransient: Self.mayChange(reference))
     }
     return String(text)
   }
