@@ -299,14 +299,13 @@ final class Transfer {
   }
 
   /// libcurl sends the body again: after a challenge or a 417, or because a reused connection was dead. In the last
-  /// case it is unknown what the server did with a body that had been sent completely: a request that must not be
-  /// repeated (RFC 9110 §9.2.2) is not repeated.
+  /// case it is unknown what the server did with the bytes that had been sent, even if some were missing: a request that
+  /// must not be repeated (RFC 9110 §9.2.2) is not repeated.
   func seek(_ offset: Int64, _ origin: Int32) -> Int32 {
     guard origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
     if let pipe { return offset == pipe.taken ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL }
     guard let reader else { return CURL_SEEKFUNC_CANTSEEK }
-    let isWhole = reader.position == reader.size && reader.size > 0
-    if request.upload == nil, isWhole, head == nil, [.post, .patch].contains(request.method) {
+    if request.upload == nil, reader.position > 0, head == nil, [.post, .patch].contains(request.method) {
       failure = .connection(.broken("it was closed before the response; the request may have been carried out"))
       return CURL_SEEKFUNC_FAIL
     }

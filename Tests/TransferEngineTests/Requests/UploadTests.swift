@@ -93,6 +93,25 @@ enum BodyKind: String, CaseIterable, Sendable {
     #expect(server.requests[2].bodySHA256 == payload.sha256)
   }
 
+  /// libcurl sends such a request again by itself, because no byte of a response came on the reused connection.
+  @Test(
+    "a POST whose reused connection breaks in the middle of its body is not sent again", arguments: [200_000, 1 << 20])
+  func postOnBreakingConnection(_ size: Int64) async throws {
+    let server = try LoopbackServer(bodies: .byScript) { request in
+      request.indexOnConnection == 0 ? [.readBody()] + .response(200) : [.readBody(upTo: 65_536), .reset]
+    }
+    let session = Session()
+    let url = try RequestURL(server.url("/"))
+    let first = await session.request(url, method: .post, body: .data(Data("a".utf8))).response()
+    #expect(first.error == nil)
+    let second = await session.request(url, method: .post, body: .data(Payload(size: size).data)).response()
+    guard case .connection(.broken)? = second.error else {
+      Issue.record("\(second.error as Any)")
+      return
+    }
+    #expect(server.requests.count == 2)
+  }
+
   @Test("307 and 308 send method and body again, to another origin without secrets", arguments: [307, 308])
   func redirectedWithBody(_ status: Int) async throws {
     let payload = Payload(size: 200_000)
