@@ -69,6 +69,9 @@ public struct Job: Codable, Equatable, Sendable, Identifiable {
     self.finishedAt = finishedAt
   }
 
+  /// Whether a number of attempts ends the job. With `retryFor` alone only the time does.
+  public var limitsAttempts: Bool { maxAttempts < JobOptions.maximumAttempts }
+
   private enum CodingKeys: String, CodingKey {
     case id, kind, phase, state, source, destination, bytesDone, bytesTotal, bytesPerSecond, attempt
     case maxAttempts, retryAt, priority, batch, key, checksum, error, action, waiting, result, createdAt, startedAt

@@ -21,13 +21,13 @@ import TransferAPI
   }
 
   private func waiting(
-    _ queue: JobQueue, retryIn seconds: Double? = nil, error: JobFailure.Code? = nil,
+    _ queue: JobQueue, retryIn seconds: Double? = nil, error: JobFailure.Code? = nil, maxAttempts: Int = 5,
     _ change: (inout WaitFacts) -> Void = { _ in }
   ) -> Waiting? {
     var job = Job(
       id: JobID(7), kind: .upload, state: seconds == nil ? .queued : .retrying, source: "/a",
       destination: "https://h/a",
-      attempt: 2, maxAttempts: 5, retryAt: seconds.map(Self.now.addingTimeInterval), createdAt: Self.now)
+      attempt: 2, maxAttempts: maxAttempts, retryAt: seconds.map(Self.now.addingTimeInterval), createdAt: Self.now)
     job.error = error.map { JobFailure(code: $0, message: "m", transient: true) }
     var facts = WaitFacts(origin: Self.origin)
     change(&facts)
@@ -132,6 +132,8 @@ import TransferAPI
     let retry = waiting(queue(), retryIn: 30, error: .http(503))
     #expect(retry?.reason == .retry && retry?.until == Self.now + 30)
     #expect(retry?.detail == "the last attempt failed (http-503); attempt 3 of 5 follows")
+    let timed = waiting(queue(), retryIn: 30, error: .http(503), maxAttempts: JobOptions.maximumAttempts)
+    #expect(timed?.detail == "the last attempt failed (http-503); attempt 3 follows")
     #expect(waiting(queue(), retryIn: 30, error: .diskFull)?.reason == .disk)
     var closed = queue()
     _ = closed.governor.close(Self.origin, for: .seconds(60), now: Self.now)

@@ -16,7 +16,7 @@ enum DetailText {
       let eta = HumanNumbers.eta(done: job.bytesDone, total: job.bytesTotal, rate: job.bytesPerSecond)
       rows.append(("rate", "\(HumanNumbers.rate(job.bytesPerSecond)), \(eta) left"))
     }
-    rows.append(("attempt", "\(job.attempt) of \(job.maxAttempts)"))
+    rows.append(("attempt", job.limitsAttempts ? "\(job.attempt) of \(job.maxAttempts)" : "\(job.attempt)"))
     append(&rows, "next attempt", job.retryAt.map(WireCoding.rfc3339))
     append(
       &rows, "waiting",

@@ -52,8 +52,8 @@ extension JobQueue {
       return closed(facts.origin, until: opening)
     }
     let reason = job.error.map { "the last attempt failed (\($0.code))" } ?? "the last attempt failed"
-    return Waiting(
-      .retry, until: time, "\(reason); attempt \(job.attempt.saturatingSum(1)) of \(job.maxAttempts) follows")
+    let limit = job.limitsAttempts ? " of \(job.maxAttempts)" : ""
+    return Waiting(.retry, until: time, "\(reason); attempt \(job.attempt.saturatingSum(1))\(limit) follows")
   }
 
   /// What keeps every job of an origin from starting; `nil`: nothing.
