@@ -30,6 +30,15 @@ import TransferAPI
     #expect(CommandFailure(ControlClient.refusal(status: 414, body: long))?.status == .usage)
   }
 
+  @Test("a path of the command line at which no file can be is a usage error", arguments: [10, 300, 5000])
+  func noSuchFile(_ length: Int) {
+    let path = "/nonexistent-" + String(repeating: "a", count: length)
+    let list = #expect(throws: CommandFailure.self) { _ = try ListFile(path) }
+    #expect(list?.status == .usage)
+    let short = #expect(throws: CommandFailure.self) { _ = try InputFile.read(path) }
+    #expect(short?.status == .usage)
+  }
+
   @Test(
     "unknown options and unsuitable values are usage errors",
     arguments: [

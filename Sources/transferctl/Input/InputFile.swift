@@ -37,7 +37,7 @@ enum InputFile {
     let status: ExitStatus =
       switch code {
       case EACCES, EPERM: .permission
-      case ENOENT, EISDIR, ENOTDIR, EBADF: .usage
+      case ENOENT, EISDIR, ENOTDIR, ENAMETOOLONG, ELOOP, EBADF: .usage
       default: .failed
       }
     return CommandFailure(status, "cannot read \(name): \(String(cString: strerror(code)))")
