@@ -18,6 +18,14 @@ import TransferAPI
     #expect(try selector(["--all"]) == .all)
   }
 
+  @Test("two ways at once are refused, and only the options that were given are named")
+  func twice() {
+    let plan = #expect(throws: (any Error).self) { _ = try Transferctl.parseAsRoot(["plan", "--all", "--batch", "x"]) }
+    #expect(plan.map { Transferctl.message(for: $0) } == "Name the jobs in one way only, not with --batch and --all.")
+    let pause = #expect(throws: (any Error).self) { _ = try selector(["1", "--state", "failed"]) }
+    #expect(pause.map { Transferctl.message(for: $0) } == "Name the jobs in one way only, not with ids and --state.")
+  }
+
   @Test("more ids than one request may have are sent in several, and the results are added")
   func manyIDs() async throws {
     let daemon = ScriptedDaemon { _, _, count in (200, #"{"changed":1,"problems":[],"skipped":\#(count)}"#) }

@@ -27,16 +27,18 @@ struct SelectorOptions: ParsableArguments {
   static func single(
     ids: [JobID], batch: String?, state: JobState? = nil, all: Bool
   ) throws -> JobSelector? {
-    var selectors: [JobSelector] = []
-    if !ids.isEmpty { selectors.append(.ids(unique(ids))) }
-    if let batch { selectors.append(.batch(batch)) }
-    if let state { selectors.append(.state(state)) }
-    if all { selectors.append(.all) }
+    var selectors: [(option: String, selector: JobSelector)] = []
+    if !ids.isEmpty { selectors.append(("ids", .ids(unique(ids)))) }
+    if let batch { selectors.append(("--batch", .batch(batch))) }
+    if let state { selectors.append(("--state", .state(state))) }
+    if all { selectors.append(("--all", .all)) }
     guard selectors.count <= 1 else {
-      throw ValidationError("Name the jobs in one way only: ids, --batch, --state or --all.")
+      // Not every command has all of these options: only those that were given are named.
+      let given = selectors.map(\.option).joined(separator: " and ")
+      throw ValidationError("Name the jobs in one way only, not with \(given).")
     }
     if batch?.isEmpty == true { throw ValidationError("--batch is empty.") }
-    return selectors.first
+    return selectors.first?.selector
   }
 
   /// The ids in their order without duplicates.
