@@ -18,12 +18,14 @@ import Testing
     return start.duration(to: .now)
   }
 
+  /// A limit is never exceeded. On a busy machine a transfer may be slower than it.
   static func expect(
     _ duration: Duration, near seconds: Double, _ tolerance: Double = 0.06,
     _ location: SourceLocation = #_sourceLocation
   ) {
     let found = duration / .seconds(1)
-    #expect(abs(found - seconds) <= seconds * tolerance, "\(found) s, not \(seconds) s", sourceLocation: location)
+    let allowed = seconds * (1 - tolerance)...seconds * (1.2 + tolerance)
+    #expect(allowed.contains(found), "\(found) s, not \(seconds) s", sourceLocation: location)
   }
 
   @Test("4 MB below a limit of 1 MB/s take 4 s", arguments: [1, 200])
