@@ -10,10 +10,15 @@ import Testing
   private static let mebibyte: Int64 = 1 << 20
 
   /// The first connection gets the first MiB, and the rest when this many ranges have been requested.
-  private func server(_ behaviour: FileBehaviour, releasing count: Int) throws -> (LoopbackServer, Gate) {
+  /// - Parameter holdsRanges: whether the ranges wait for that, too, so that none ends before the last one begins.
+  private func server(
+    _ behaviour: FileBehaviour, releasing count: Int, holdsRanges: Bool = false
+  ) throws -> (LoopbackServer, Gate) {
     let proceed = Gate()
     let requests = Mutex(0)
-    let handler = behaviour.holding(after: Self.mebibyte, until: proceed, on: .fresh).handler()
+    var behaviour = behaviour.holding(after: Self.mebibyte, until: proceed, on: .fresh)
+    if holdsRanges { behaviour = behaviour.holding(after: 0, until: proceed, on: .ranged) }
+    let handler = behaviour.handler()
     let server = try LoopbackServer { request in
       if request.range != nil,
         requests.withLock({ (count: inout Int) in
@@ -30,7 +35,7 @@ import Testing
   @Test("a file is fetched by as many connections as were asked for, each under the strong validator")
   func eight() async throws {
     let payload = Payload(size: 32 << 20)
-    let (server, _) = try server(.file(payload), releasing: 7)
+    let (server, _) = try server(.file(payload), releasing: 7, holdsRanges: true)
     let fixture = try DownloadFixture()
     let request = try fixture.download(.of(server), segmentation: Segmentation(.fixed(8)))
     let response = await request.resume().response()
