@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl add", .serialized, .timeLimit(.minutes(5))) struct AddTests {
+@Suite("transferctl add", .timeLimit(.minutes(5))) struct AddTests {
   @Test("standard output has one id per line and nothing else")
   func output() async throws {
     let daemon = try await Daemon()
@@ -256,7 +256,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add --key", .serialized, .timeLimit(.minutes(5))) struct AddKeyTests {
+@Suite("transferctl add --key", .timeLimit(.minutes(5))) struct AddKeyTests {
   @Test("the same key returns the same job, even though its destination is in use")
   func again() async throws {
     let daemon = try await Daemon()
@@ -293,7 +293,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add -i", .serialized, .timeLimit(.minutes(5))) struct AddInputTests {
+@Suite("transferctl add -i", .timeLimit(.minutes(5))) struct AddInputTests {
   @Test("lines are URLs or JSON; comments, blank lines, CRLF and a byte order mark do not matter")
   func lines() async throws {
     let daemon = try await Daemon()
@@ -351,7 +351,7 @@ import Testing
   }
 }
 
-@Suite("transferctl add --wait", .serialized, .timeLimit(.minutes(5))) struct AddWaitTests {
+@Suite("transferctl add --wait", .timeLimit(.minutes(5))) struct AddWaitTests {
   @Test(
     "--wait ends with 0 for completed and 1 for failed, with the id on standard output and messages on standard error")
   func endings() async throws {

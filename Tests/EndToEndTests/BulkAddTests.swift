@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Adding lists", .serialized, .timeLimit(.minutes(5))) struct BulkAddTests {
+@Suite("Adding lists", .timeLimit(.minutes(5))) struct BulkAddTests {
   /// Sends a list with curl. Returns the lines of the response.
   private func add(
     _ daemon: Daemon, _ type: String, _ options: String?, _ body: Data

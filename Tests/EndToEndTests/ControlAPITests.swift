@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("the control API", .serialized, .timeLimit(.minutes(5))) struct ControlAPITests {
+@Suite("the control API", .timeLimit(.minutes(5))) struct ControlAPITests {
   func body(_ daemon: Daemon, _ name: String) -> String {
     #"{"url":"http://127.0.0.1:9/\#(name)","destination":"\#(daemon.downloads)/\#(name)","paused":true}"#
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("starting and stopping the daemon", .serialized, .timeLimit(.minutes(5))) struct DaemonTests {
+@Suite("starting and stopping the daemon", .timeLimit(.minutes(5))) struct DaemonTests {
   @Test("the first command starts the daemon, even with an empty environment, and the daemon outlives the command")
   func autostart() async throws {
     let user = try FreshUser()

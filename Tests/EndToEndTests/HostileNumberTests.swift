@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No number from a server may crash the daemon or make a wrong file.
-@Suite("hostile numbers", .serialized, .timeLimit(.minutes(5))) struct HostileNumberTests {
+@Suite("hostile numbers", .timeLimit(.minutes(5))) struct HostileNumberTests {
   @Test(
     "the daemon survives an impossible end in Content-Range, and the file is right",
     arguments: [

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("hostile servers", .serialized, .timeLimit(.minutes(5))) struct HostileServerTests {
+@Suite("hostile servers", .timeLimit(.minutes(5))) struct HostileServerTests {
   @Test("no credentials follow a redirect to another port; a redirect within the origin keeps them")
   func leaks() async throws {
     let daemon = try await Daemon()
@@ -131,7 +131,7 @@ import Testing
   }
 }
 
-@Suite("secrets and other users", .serialized, .timeLimit(.minutes(5))) struct PrivacyTests {
+@Suite("secrets and other users", .timeLimit(.minutes(5))) struct PrivacyTests {
   @Test("no secret of a job is shown or logged anywhere")
   func secrets() async throws {
     let daemon = try await Daemon("--log-level", "trace")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("retries and outages", .serialized, .timeLimit(.minutes(5))) struct OutageTests {
+@Suite("retries and outages", .timeLimit(.minutes(5))) struct OutageTests {
   @Test(
     "a refused connection and an unknown host are transient: the job retries, then fails by --retries"
   )

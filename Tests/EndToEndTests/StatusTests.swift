@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl status and show", .serialized, .timeLimit(.minutes(5))) struct StatusTests {
+@Suite("transferctl status and show", .timeLimit(.minutes(5))) struct StatusTests {
   static let fields: Set = [
     "id", "phase", "kind", "state", "source", "destination", "bytesDone", "bytesTotal", "bytesPerSecond", "attempt",
     "maxAttempts", "retryAt", "priority", "batch", "key", "checksum", "error", "action", "createdAt", "startedAt",
@@ -125,7 +125,7 @@ import Testing
   }
 }
 
-@Suite("transferctl's standard output", .serialized, .timeLimit(.minutes(5))) struct OutputTests {
+@Suite("transferctl's standard output", .timeLimit(.minutes(5))) struct OutputTests {
   @Test("a failed write to standard output exits with 1", arguments: [Launch.Stream.closed, .file("/dev/full")])
   func unwritable(_ stream: Launch.Stream) async throws {
     let daemon = try await Daemon()

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Waiting for many jobs", .serialized, .timeLimit(.minutes(5))) struct SumWatchTests {
+@Suite("Waiting for many jobs", .timeLimit(.minutes(5))) struct SumWatchTests {
   private func list(_ daemon: Daemon, _ url: (Int) -> String, _ count: Int) throws -> String {
     let path = daemon.downloads + "/list-\(UUID().uuidString)"
     try Data((1...count).map { url($0) + "\n" }.joined().utf8).write(to: URL(filePath: path))

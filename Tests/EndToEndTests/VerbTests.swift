@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("pause, resume, cancel, retry, remove", .serialized, .timeLimit(.minutes(5))) struct VerbTests {
+@Suite("pause, resume, cancel, retry, remove", .timeLimit(.minutes(5))) struct VerbTests {
   @Test("each selector selects its jobs, with a message on standard error only")
   func selectors() async throws {
     let daemon = try await Daemon()

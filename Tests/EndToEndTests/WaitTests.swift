@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("transferctl wait and watch", .serialized, .timeLimit(.minutes(5))) struct WaitTests {
+@Suite("transferctl wait and watch", .timeLimit(.minutes(5))) struct WaitTests {
   @Test("wait ends with 0 if all jobs completed, 1 if one failed or was cancelled, 4 if one is unknown")
   func endings() async throws {
     let daemon = try await Daemon()
