@@ -123,7 +123,8 @@ struct RemoteFiles: Sendable {
           from,
           [.remove(aside, mayFail: true), .rename(from: old, to: aside), rename, .remove(aside, mayFail: true)])
       } catch .remote(let refusal) {
-        // One of the two renames was refused. After a lost connection nobody knows which were made: nothing is undone.
+        // The server refused one of the two renames: give the old file its name back. After a lost connection it is
+        // unknown which renames were made, so that error is not caught here: `removeAside` looks at the next attempt.
         try? await command(from, [.rename(from: aside, to: old)])
         throw .remote(refusal)
       }

@@ -93,7 +93,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
-  @Test("SFTP: onlyIfAbsent completes an upload whose rename had no reply, and leaves a file of somebody else")
+  @Test("SFTP: onlyIfAbsent completes an upload whose rename had no reply, and keeps another program's file")
   func lostReply() async throws {
     let server = try await SSHServer()
     let fixture = try UploadFixture(size: 1000)
