@@ -24,6 +24,15 @@ enum CurlCallbacks {
   }
 }
 
+extension Transfer {
+  /// The transfer of a handle (CURLOPT_PRIVATE(3)); `nil` for libcurl's own handles.
+  static func of(_ handle: UnsafeMutableRawPointer) -> Transfer? {
+    var context: UnsafeMutableRawPointer?
+    transfer_getinfo_pointer(handle, CURLINFO_PRIVATE, &context)
+    return context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
 extension Duration {
   /// Rounded down; the largest number if it does not fit.
   var wholeMilliseconds: Int {

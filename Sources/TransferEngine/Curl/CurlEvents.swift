@@ -71,6 +71,7 @@ final class CurlEvents {
     var interest: EventPoll.Interest = []
     if what & CURL_POLL_IN != 0 { interest.insert(.reading) }
     if what & CURL_POLL_OUT != 0 { interest.insert(.writing) }
+    Transfer.of(handle!)?.watchedSocket = socket
     let error = events.poll.watch(socket, for: interest, isWatched: isWatched != nil)
     if error != 0 {
       events.refusals.append(Refusal(handle: handle!, error: error))

@@ -14,8 +14,6 @@ final class RemoteTransferState {
   var dialogueBytes = 0
   var moved: Int64 = 0
   var lastMove = ContinuousClock.now
-  /// The receiver has to wait: no bytes are taken.
-  var isPaused = false
 
   init(_ options: RemoteOptions) {
     self.options = options

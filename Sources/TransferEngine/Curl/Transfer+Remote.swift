@@ -230,12 +230,17 @@ extension Transfer {
     return 0
   }
 
-  /// When the silence of a file server ends this transfer; `nil` for HTTP, and without a time limit.
+  /// When the silence of the server ends this transfer; `nil` if libcurl watches it, and without a time limit.
   var silenceEnd: ContinuousClock.Instant? {
-    guard let remote, let limit = remote.silenceLimit(request) else { return nil }
     // While the transfer is suspended, or waits for bandwidth or for its receiver, the server is not to blame.
-    if isHeld || remote.isPaused || bandwidth?.isWaiting == true { remote.lastMove = .now }
-    return remote.lastMove + limit  // checked: the limit is added to a moment that has passed
+    let mustWait = isHeld || isPaused || bandwidth?.isWaiting == true
+    if let remote, let limit = remote.silenceLimit(request) {
+      if mustWait { remote.lastMove = .now }
+      return remote.lastMove + limit  // checked: the limit is added to a moment that has passed
+    }
+    guard pacing != nil, let limit = request.stallTimeout else { return nil }
+    if mustWait { movedAt = .now }
+    return movedAt.map { $0 + limit }  // checked: the limit is added to a moment that has passed
   }
 
   func judge(hostKey: UnsafeRawBufferPointer) -> Int32 {

@@ -42,19 +42,32 @@ final class Transfer {
   /// Another address was permitted, so a failure does not concern the address.
   var isAddressPermitted = false
   /// When something of the response arrived last, or libcurl took a part of the body to send it.
-  private(set) var movedAt: ContinuousClock.Instant?
+  var movedAt: ContinuousClock.Instant?
+  /// When the final response's head was complete.
+  var headAt: ContinuousClock.Instant?
+  /// Bytes of the body that the receiver has taken, as they were sent.
+  var bodyTaken: Int64 = 0
+  /// How a slow download is woken; `nil` if it is not paced.
+  var pacing: ReceivePacing?
+  var pacingIsRuledOut = false
+  /// The receiver has to wait: no bytes are taken.
+  var isPaused = false
+  /// The socket on which libcurl has waited for this transfer last. `nil` for a stream that shares another's connection.
+  var watchedSocket: Int32?
+  let loop: LoopState
 
   /// An unwanted body of up to this size is read to its end; a longer one costs the connection.
   private static let maximumDroppedBytes = 64 * 1024
 
   init(
     id: TransferID, request: WireRequest, receiver: any TransferReceiver, handle: EasyHandle,
-    _ completion: TransferCompletion
+    loop: LoopState, _ completion: TransferCompletion
   ) {
     self.id = id
     self.request = request
     self.receiver = receiver
     self.handle = handle
+    self.loop = loop
     self.completion = completion
     parser = ResponseHeadParser(
       HeadLimits(totalBytes: request.maximumHeadBytes, interims: request.maximumInterimResponses))
@@ -64,6 +77,7 @@ final class Transfer {
   /// - Throws: `.file` if the body cannot be read.
   func configure() throws(TransferError) {
     let context = Unmanaged.passUnretained(self).toOpaque()
+    handle.set(CURLOPT_PRIVATE, context)
     handle.set(CURLOPT_URL, request.url)
     handle.set(CURLOPT_NOSIGNAL, true)  // libcurl must not use signals in a program with threads
     handle.set(CURLOPT_NOPROGRESS, true)  // bytes are counted in the write callback
@@ -202,6 +216,7 @@ final class Transfer {
     case .finished(var head):
       head.url = request.source
       self.head = head
+      headAt = movedAt
       // A body that waits for its source would keep libcurl from ending after a refusal.
       if head.status >= 300 { pipe?.wakeUp() }
       if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {
@@ -252,9 +267,10 @@ final class Transfer {
       switch try takeBody(bytes) {
       case .taken:
         bandwidth?.didReceive(bytes.count)
+        pace(bytes.count)
         return bytes.count
       case .pause:
-        remote?.isPaused = true
+        isPaused = true
         return Int(TRANSFER_WRITEFUNC_PAUSE)
       case .stop:
         isStopped = true

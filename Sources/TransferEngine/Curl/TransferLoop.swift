@@ -14,8 +14,7 @@ actor TransferLoop {
   private var observers: [any TurnObserver] = []
   private let bandwidth: BandwidthLimits
   private let waiting = WaitingTransfers()
-  /// When the silence of file servers has to be examined; `nil` without transfers by FTP or SSH.
-  private var silenceEnd: ContinuousClock.Instant?
+  private let state = LoopState()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -49,7 +48,9 @@ actor TransferLoop {
           continuation.resume(returning: .cancelled(metrics: nil))
           return
         }
-        start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), .resume(continuation)))
+        start(
+          Transfer(
+            id: id, request: request, receiver: receiver, handle: takeHandle(), loop: state, .resume(continuation)))
       }
     } onCancel: {
       id.cancel()
@@ -85,7 +86,7 @@ actor TransferLoop {
   /// at its first byte.
   private func pause(_ transfer: Transfer, _ mask: Int32) {
     transfer.remote?.lastMove = .now
-    if mask == CURLPAUSE_CONT { transfer.remote?.isPaused = false }
+    if mask == CURLPAUSE_CONT { transfer.isPaused = false }
     let code = curl_easy_pause(transfer.handle.pointer, mask)
     guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
     finish(transfer, transfer.outcome(code))
@@ -114,7 +115,8 @@ actor TransferLoop {
   private func add(_ transfer: Transfer) {
     transfers[transfer.handle.pointer] = transfer
     transfer.remote?.lastMove = .now
-    if let end = transfer.silenceEnd { silenceEnd = min(silenceEnd ?? end, end) }
+    state.transferCount = transfers.count
+    if let end = transfer.silenceEnd { state.examineSilence(at: end) }
     let code = curl_multi_add_handle(executor.multiPointer, transfer.handle.pointer)
     precondition(code == CURLM_OK, "curl_multi_add_handle: \(String(cString: curl_multi_strerror(code)))")
   }
@@ -130,7 +132,7 @@ actor TransferLoop {
     _ request: WireRequest, id: TransferID, receiver: any TransferReceiver, completion: TransferCompletion
   ) {
     guard !id.isCancelled else { return completion(.cancelled(metrics: nil)) }
-    start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), completion))
+    start(Transfer(id: id, request: request, receiver: receiver, handle: takeHandle(), loop: state, completion))
   }
 
   /// Calls the observer once when the current turn has ended, outside libcurl.
@@ -152,29 +154,18 @@ actor TransferLoop {
     continueWaiting()
     endSilentTransfers()
     endTurn()
-    return min(waiting.pause, pauseUntilSilence)
+    return min(waiting.pause, state.pause)
   }
 
-  /// Ends the transfers whose file server has been silent for too long. libcurl has a timer while it connects and while
-  /// bytes move, but none while it waits for the reply to a command: without this, such a wait would never end.
+  /// Ends the transfers whose server has been silent for too long, as far as libcurl does not watch them. For file servers
+  /// it has a timer while it connects and while bytes move, but none while it waits for the reply to a command: without
+  /// this, such a wait would never end.
   private func endSilentTransfers() {
-    guard let due = silenceEnd, due <= .now else { return }
-    silenceEnd = nil
-    for transfer in Array(transfers.values) {
-      guard let end = transfer.silenceEnd else { continue }
-      if end <= .now {
-        finish(transfer, .failed(.connection(.stalled), head: nil, metrics: transfer.metrics))
-      } else {
-        silenceEnd = min(silenceEnd ?? end, end)
-      }
+    guard state.isSilenceDue() else { return }
+    let now = ContinuousClock.now
+    for transfer in Array(transfers.values) where transfer.examineSilence(now: now) {
+      finish(transfer, .failed(.connection(.stalled), head: transfer.currentHead, metrics: transfer.metrics))
     }
-  }
-
-  /// Milliseconds until the silence has to be examined.
-  private var pauseUntilSilence: Int32 {
-    guard let silenceEnd else { return WaitingTransfers.forever }
-    return Int32(
-      clamping: max(0, (ContinuousClock.now.duration(to: silenceEnd) + .microseconds(999)).wholeMilliseconds))
   }
 
   /// Continues the transfers that waited for bandwidth, as far as there is some.
@@ -220,6 +211,7 @@ actor TransferLoop {
   private func finish(_ transfer: Transfer, _ outcome: TransferOutcome) {
     byID[transfer.id] = nil
     transfers[transfer.handle.pointer] = nil
+    state.transferCount = transfers.count
     curl_multi_remove_handle(executor.multiPointer, transfer.handle.pointer)
     transfer.close()
     transfer.leaveBandwidth()

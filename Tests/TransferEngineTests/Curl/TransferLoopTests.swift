@@ -222,7 +222,7 @@ import Testing
     let server = try LoopbackServer(.file(size: 1000))
     let transfer = Transfer(
       id: TransferID(), request: Self.request(server.url("/a")), receiver: Receiver(), handle: EasyHandle(),
-      .deliver(Sink()))
+      loop: LoopState(), .deliver(Sink()))
     guard case .failed(.connection(.broken(let reason)), nil, _) = transfer.outcome(refusingSocket: ENOSPC) else {
       Issue.record("another outcome")
       return
