@@ -343,6 +343,7 @@ private struct Simulation {
         for id in ids where queue.attempts[id]?.stop == .preemption { try checkPreemption(of: id) }
       case .wakeAt(let time): setAlarm(time)
       case .limitIsolation(let attempt, _): isolated = attempt
+      case .limitConnections: break
       }
     }
     try checkReasons()

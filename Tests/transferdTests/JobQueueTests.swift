@@ -302,7 +302,7 @@ extension JobQueueAction {
   var isOperation: Bool {
     switch self {
     case .search, .searchToRunAlone, .turn: true
-    case .start, .cancel, .wakeAt, .limitIsolation: false
+    case .start, .cancel, .wakeAt, .limitIsolation, .limitConnections: false
     }
   }
 

@@ -38,6 +38,14 @@ public final class DownloadGroup: AsyncSequence, Sendable {
   /// Adds downloads. They start when there is a free connection.
   public func add(_ downloads: [GroupDownload]) { core.add(downloads) }
 
+  /// Sets how many of an origin's downloads run at once, and returns when that is in force. Those that run go on.
+  /// - Parameters:
+  ///   - maximum: `nil` for the group's own limit.
+  ///   - origin: scheme, host and port, as in `RequestURL.origin`.
+  public func limitConnections(_ maximum: Int?, origin: String) async {
+    await core.limitConnections(maximum, origin: origin)
+  }
+
   /// No downloads will be added: the sequence ends after the last outcome.
   public func finish() { core.finish() }
 

@@ -19,6 +19,13 @@ extension DownloadGroupCore: TurnObserver {
     beginTransfers(loop)
   }
 
+  func limitConnections(_ maximum: Int?, origin: String) async {
+    await session.loop.run { loop in
+      self.transfers.queue.setLimit(maximum, origin: origin)
+      self.beginTransfers(loop)
+    }
+  }
+
   /// Starts waiting downloads while connections are free.
   private func beginTransfers(_ loop: isolated TransferLoop) {
     while transfers.queue.waitingCount > 0, transfers.mayBegin(), let member = transfers.queue.next() {

@@ -9,8 +9,10 @@ struct GroupQueue<Element> {
     var isReady = false
   }
 
-  /// Elements at once from one origin.
+  /// Elements at once from one origin, unless it has a limit of its own.
   let limit: Int
+  /// The limits of origins that have their own.
+  private var limits: [String: Int] = [:]
   private var lanes: [String: Lane] = [:]
   /// Origins with a waiting element and a free connection.
   private var ready: [String] = []
@@ -45,6 +47,12 @@ struct GroupQueue<Element> {
     return element
   }
 
+  /// Sets the limit of one origin; `nil`: the queue's.
+  mutating func setLimit(_ limit: Int?, origin: String) {
+    limits[origin] = limit
+    makeReady(origin)
+  }
+
   /// One active element of the origin has ended.
   mutating func end(origin: String) {
     guard var lane = lanes.removeValue(forKey: origin) else { return }
@@ -58,7 +66,9 @@ struct GroupQueue<Element> {
 
   /// The origin goes behind the others that are ready.
   private mutating func makeReady(_ origin: String) {
-    guard var lane = lanes[origin], !lane.isReady, !lane.waiting.isEmpty, lane.active < limit else { return }
+    guard var lane = lanes[origin], !lane.isReady, !lane.waiting.isEmpty,
+      lane.active < limits[origin] ?? limit
+    else { return }
     lane.isReady = true
     lanes[origin] = lane
     ready.insert(origin, at: 0)

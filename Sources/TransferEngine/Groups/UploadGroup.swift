@@ -30,6 +30,14 @@ public final class UploadGroup: AsyncSequence, Sendable {
   /// Adds uploads. They start when there is a free connection.
   public func add(_ uploads: [GroupUpload]) { core.add(uploads) }
 
+  /// Sets how many of an origin's uploads run at once, and returns when that is in force. Those that run go on.
+  /// - Parameters:
+  ///   - maximum: `nil` for the group's own limit.
+  ///   - origin: scheme, host and port, as in `RequestURL.origin`.
+  public func limitConnections(_ maximum: Int?, origin: String) async {
+    await core.limitConnections(maximum, origin: origin)
+  }
+
   /// No uploads will be added: the sequence ends after the last outcome.
   public func finish() { core.finish() }
 

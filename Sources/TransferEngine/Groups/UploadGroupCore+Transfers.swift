@@ -9,6 +9,13 @@ extension UploadGroupCore: TurnObserver {
     beginTransfers(loop)
   }
 
+  func limitConnections(_ maximum: Int?, origin: String) async {
+    await session.loop.run { loop in
+      self.transfers.queue.setLimit(maximum, origin: origin)
+      self.beginTransfers(loop)
+    }
+  }
+
   /// Starts waiting uploads while connections are free.
   private func beginTransfers(_ loop: isolated TransferLoop) {
     while transfers.queue.waitingCount > 0, let member = transfers.queue.next() {

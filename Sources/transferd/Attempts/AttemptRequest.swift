@@ -19,6 +19,12 @@ enum AttemptRequest: Sendable {
     }
   }
 
+  /// How it shares connections.
+  var lane: TransferLane {
+    guard case .grouped(_, let group) = self else { return .alone }
+    return group.lane
+  }
+
   /// The bytes transferred. For an upload these are the bytes sent and those that the server had before.
   var progress: TransferProgress {
     switch self {

@@ -11,6 +11,7 @@ final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
   /// More transfers than the daemon ever runs at once: `JobQueue` applies the daemon's limits.
   private static let maximumConnections = 100_000
 
+  let lane = TransferLane.downloads
   private let session: Session
   private let store: Store
   private let state = Mutex(State())
@@ -50,6 +51,10 @@ final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
 
   func progress(of id: JobID) -> TransferProgress {
     state.withLock(\.group)?.progress(id.tag) ?? TransferProgress()
+  }
+
+  func limitConnections(_ maximum: Int?, origin: String) async {
+    await state.withLock(\.group)?.limitConnections(maximum, origin: origin)
   }
 
   private func report(_ group: DownloadGroup, _ reports: AttemptReports) async {

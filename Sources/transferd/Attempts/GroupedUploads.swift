@@ -9,6 +9,7 @@ final class GroupedUploads: GroupedTransfers {
   /// More transfers than the daemon ever runs at once: `JobQueue` applies the daemon's limits.
   private static let maximumConnections = 100_000
 
+  let lane = TransferLane.uploads
   private let session: Session
   private let group = Mutex<UploadGroup?>(nil)
 
@@ -34,4 +35,8 @@ final class GroupedUploads: GroupedTransfers {
   func cancel(_ id: JobID) { group.withLock { $0 }?.cancel(id.tag) }
 
   func progress(of id: JobID) -> TransferProgress { group.withLock { $0 }?.progress(id.tag) ?? TransferProgress() }
+
+  func limitConnections(_ maximum: Int?, origin: String) async {
+    await group.withLock { $0 }?.limitConnections(maximum, origin: origin)
+  }
 }

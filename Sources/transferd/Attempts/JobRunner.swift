@@ -88,6 +88,11 @@ struct JobRunner: Sendable {
     return started
   }
 
+  func limitConnections(_ maximum: Int?, origin: String) async {
+    await groupedDownloads.limitConnections(maximum, origin: origin)
+    await groupedUploads.limitConnections(maximum, origin: origin)
+  }
+
   /// Whether a download may turn out to be small: a file that has no bytes yet, from a web server, under a known name.
   private static func mayShareWork(_ download: GroupDownload, _ spec: JobSpec) -> Bool {
     let options = spec.options.download

@@ -86,11 +86,15 @@ struct JobQueue: Sendable {
   /// An origin has refused a request (429 or 503) or a connection.
   mutating func recordRefusal(by origin: String, now: Date) { widths.recordRefusal(by: origin, now: now) }
 
+  /// A transfer with the origin begins.
+  mutating func recordStart(of origin: String, in lane: TransferLane) { widths.recordStart(of: origin, in: lane) }
+
   /// Takes an event into account.
   /// - Returns: what the daemon has to do now, in this order.
   mutating func handle(_ event: JobQueueEvent, now: Date) -> [JobQueueAction] {
     var actions: [JobQueueAction] = []
     apply(event, now: now, &actions)
+    for (origin, maximum) in widths.takeChangedConnections() { actions.append(.limitConnections(origin, maximum)) }
     actions += nextOperation(now: now)
     return actions
   }
@@ -368,7 +372,8 @@ struct JobQueue: Sendable {
         if rule.interval != nil { capacity = min(capacity, load.perOrigin[origin, default: 0] + 1) }
         if rule.maxActive != nil { return capacity }
       }
-      return limits.admission.maxPerOrigin == .automatic ? min(capacity, widths.limit(of: origin)) : capacity
+      guard limits.admission.maxPerOrigin == .automatic else { return capacity }
+      return min(capacity, widths.claims(of: origin, maxActive: limits.admission.maxActive))
     }
   }
 

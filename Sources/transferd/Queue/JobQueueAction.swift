@@ -16,6 +16,8 @@ enum JobQueueAction: Equatable, Sendable {
   case cancel([JobID])
   /// Report `.jobsChanged` at this time.
   case wakeAt(Date)
+  /// Let this many of the origin's started jobs transfer at once; `nil`: all. The others wait.
+  case limitConnections(String, Int?)
   /// Report `.isolationLimitReached` after this time.
   case limitIsolation(JobQueue.IsolatedAttempt, Duration)
 

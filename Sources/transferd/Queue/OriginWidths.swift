@@ -6,12 +6,44 @@ struct OriginWidths: Sendable {
   /// start again.
   static let capacity = 1024
 
-  private var widths: [String: OriginWidth] = [:]
+  private struct Origin {
+    var width = OriginWidth()
+    var ahead = ClaimAhead()
+
+    /// How many of the claimed jobs may transfer at once; `nil`: all, because none is claimed in advance.
+    var connections: Int? { ahead.isActive ? width.width : nil }
+  }
+
+  private var known: [String: Origin] = [:]
   /// The number of running transfers of files that are not small, by origin.
   private var large: [String: Int] = [:]
+  /// Origins whose `connections` have changed.
+  private var changed: Set<String> = []
 
   func limit(of origin: String) -> Int {
-    widths[origin]?.limit(hasLargeFiles: large[origin] != nil) ?? OriginWidth.initial
+    known[origin]?.width.limit(hasLargeFiles: large[origin] != nil) ?? OriginWidth.initial
+  }
+
+  /// The number of jobs of the origin that may be claimed.
+  /// - Parameter maxActive: the daemon's limit.
+  func claims(of origin: String, maxActive: Int) -> Int {
+    let limit = limit(of: origin)
+    guard known[origin]?.ahead.isActive == true else { return limit }
+    // Other origins find some slots even if this one becomes silent.
+    let others = maxActive - OriginWidth.initial  // checked: `maxActive` is in `Admission.range`
+    return max(limit, min(others, ClaimAhead.maximumClaims))
+  }
+
+  /// The origins whose claimed jobs may use another number of connections than before; `nil`: one for each.
+  mutating func takeChangedConnections() -> [String: Int?] {
+    guard !changed.isEmpty else { return [:] }
+    defer { changed = [] }
+    return changed.reduce(into: [:]) { $0[$1] = .some(known[$1]?.connections) }
+  }
+
+  /// A transfer with the origin begins.
+  mutating func recordStart(of origin: String, in lane: TransferLane) {
+    update(origin) { $0.ahead.recordStart(in: lane) }
   }
 
   /// The widest limit of these origins.
@@ -19,7 +51,10 @@ struct OriginWidths: Sendable {
     origins.reduce(OriginWidth.initial) { max($0, limit(of: $1)) }
   }
 
-  mutating func startLargeFile(of origin: String) { large[origin, default: 0] += 1 }  // checked: counts transfers
+  mutating func startLargeFile(of origin: String) {
+    large[origin, default: 0] += 1  // checked: counts transfers
+    update(origin) { $0.ahead.stop() }
+  }
 
   mutating func endLargeFile(of origin: String) {
     guard let count = large[origin] else { return }
@@ -28,20 +63,38 @@ struct OriginWidths: Sendable {
 
   /// A file was downloaded from the origin or uploaded to it.
   mutating func recordFile(of origin: String, isLarge: Bool, now: Date) {
-    update(origin) { isLarge ? $0.recordLargeFile(now: now) : $0.recordSmallFile(now: now) }
+    update(origin) {
+      if isLarge {
+        $0.width.recordLargeFile(now: now)
+        $0.ahead.stop()
+      } else {
+        $0.width.recordSmallFile(now: now)
+        $0.ahead.recordSmallFile(now: now)
+      }
+    }
   }
 
-  mutating func recordRefusal(by origin: String, now: Date) { update(origin) { $0.recordRefusal(now: now) } }
+  mutating func recordRefusal(by origin: String, now: Date) {
+    update(origin) {
+      $0.width.recordRefusal(now: now)
+      $0.ahead.stop()
+    }
+  }
 
   /// Forgets origins without transfers if there are too many.
   mutating func prune(keeping active: (String) -> Bool) {
-    guard widths.count > Self.capacity else { return }
-    widths = widths.filter { active($0.key) }
+    guard known.count > Self.capacity else { return }
+    for (name, origin) in known where !active(name) {
+      if origin.connections != nil { changed.insert(name) }
+      known[name] = nil
+    }
   }
 
-  private mutating func update(_ origin: String, _ change: (inout OriginWidth) -> Void) {
-    var width = widths[origin] ?? OriginWidth()
-    change(&width)
-    widths[origin] = width
+  private mutating func update(_ name: String, _ change: (inout Origin) -> Void) {
+    var origin = known[name] ?? Origin()
+    let connections = origin.connections
+    change(&origin)
+    if origin.connections != connections { changed.insert(name) }
+    known[name] = origin
   }
 }

@@ -154,7 +154,7 @@ struct PlanSimulation {
         case .start(let ids): for id in ids { start(id) }
         case .wakeAt(let time): agenda.add(.wake, at: time)
         case .cancel(let ids): events.append(.ended(displace(ids)))
-        case .limitIsolation: break
+        case .limitIsolation, .limitConnections: break
         }
       }
     }

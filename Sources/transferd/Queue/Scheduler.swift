@@ -101,6 +101,8 @@ actor Scheduler {
     case .start(let ids): start(ids)
     case .cancel(let ids): for id in ids { active[id]?.request?.cancel() }
     case .wakeAt(let time): setAlarm(time)
+    case .limitConnections(let origin, let maximum):
+      Task { await runner.limitConnections(maximum, origin: origin) }
     case .limitIsolation(let attempt, let limit): limitIsolation(attempt, limit)
     }
   }
@@ -148,12 +150,24 @@ actor Scheduler {
       releaseConnection: { [weak self] in await self?.releaseConnection(with: $0) })
     let started = runner.start(ids.compactMap { active[$0]?.record }, timeouts: limits.timeouts, reports)
     insecureAttempts += started.count { $0.0.spec.options.network.insecure }  // checked: counts attempts
+    recordLanes(started)
     for (record, request) in started {
       active[record.job.id]?.request = request
       if record.spec.options.limitRate != nil { active[record.job.id]?.isLimited = true }
       tracker.add(record.job.id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)
     }
     startSampling()
+  }
+
+  /// Transfers of the same origin and lane are usually many.
+  private func recordLanes(_ started: [(JobRecord, AttemptRequest)]) {
+    var last: (origin: String, lane: TransferLane)?
+    for (record, request) in started {
+      let current = (origin: record.spec.origin, lane: request.lane)
+      if let last, last == current { continue }
+      queue.recordStart(of: current.origin, in: current.lane)
+      last = current
+    }
   }
 
   private func didEnd(_ responses: [(JobID, AttemptResponse)]) {

@@ -25,6 +25,24 @@ import Testing
     }
   }
 
+  @Test("an origin's own limit bounds its connections, and a higher one lets those that wait begin")
+  func ownLimit() async throws {
+    let server = try LoopbackServer(.file(Self.payload).stallingBeforeAnswer(on: .always))
+    let fixture = try GroupFixture()
+    let group = fixture.group(connections: 1000)
+    let origin = try RequestURL(server.url("/")).origin
+    await group.limitConnections(3, origin: origin)
+    group.add(try fixture.items(server, 0..<20))
+    try await server.waitForRequests(3)
+    await group.limitConnections(5, origin: origin)
+    try await server.waitForRequests(5)
+    group.cancelAll()
+    group.finish()
+    #expect(await group.responses().count == 20)
+    #expect(server.requests.count == 5)
+    #expect(server.counters.maxOpenConnections == 5)
+  }
+
   @Test("one group can download small and large files from two servers into several directories")
   func mixed() async throws {
     let sizes: [Int64] = [0, 1, 65_536, 65_537, 1 << 20, (1 << 20) + 1, 5 << 20]

@@ -22,6 +22,31 @@ import Testing
     #expect(queue.activeCount == 0)
   }
 
+  @Test("an origin's own limit takes effect at once, and stays while the origin has no elements")
+  func ownLimit() {
+    var queue = GroupQueue<Int>(limit: 10)
+    queue.setLimit(2, origin: "a")
+    for number in 0..<6 { queue.append(number, origin: "a") }
+    #expect([queue.next(), queue.next(), queue.next()] == [0, 1, nil])
+    queue.setLimit(3, origin: "a")
+    #expect([queue.next(), queue.next()] == [2, nil])
+    queue.setLimit(1, origin: "a")
+    queue.end(origin: "a")
+    queue.end(origin: "a")
+    #expect(queue.next() == nil)
+    queue.end(origin: "a")
+    #expect([queue.next(), queue.next()] == [3, nil])
+    for _ in 0..<3 {
+      queue.end(origin: "a")
+      _ = queue.next()
+    }
+    #expect(queue.activeCount == 0 && queue.waitingCount == 0)
+    for number in 6..<8 { queue.append(number, origin: "a") }
+    #expect([queue.next(), queue.next()] == [6, nil])
+    queue.setLimit(nil, origin: "a")
+    #expect(queue.next() == 7)
+  }
+
   @Test("random appends and ends lose nothing, repeat nothing and never exceed the limit", arguments: 0..<20)
   func randomQueue(_ round: Int) {
     var generator = SystemRandomNumberGenerator()
