@@ -1,23 +1,29 @@
+public import TransferAPI
+
 /// Another URL of the same file, checked by the daemon.
 public struct AddressChange: Equatable, Sendable {
-  /// Without userinfo.
-  public var url: String
+  /// Without userinfo. An upload's may be a name in a collection; that of every other job is a URL and no more.
+  public var target: UploadTarget
   public var origin: String
   /// Replaces the stored credentials; `nil` removes them.
   public var credentials: JobSpec.Credentials?
   /// An upload: the new URL is another place, so the bytes at the old one do not count and are to be deleted there.
   public var isElsewhere: Bool
-  /// An upload: the collection of `url`; replaces the stored one.
-  public var collection: String?
 
   public init(
-    url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false,
-    collection: String? = nil
+    target: UploadTarget, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false
   ) {
-    self.url = url
+    self.target = target
     self.origin = origin
     self.credentials = credentials
     self.isElsewhere = isElsewhere
-    self.collection = collection
   }
+
+  /// A URL and no more.
+  public init(url: String, origin: String, credentials: JobSpec.Credentials? = nil, isElsewhere: Bool = false) {
+    self.init(
+      target: UploadTarget(url: url), origin: origin, credentials: credentials, isElsewhere: isElsewhere)
+  }
+
+  public var url: String { target.url }
 }

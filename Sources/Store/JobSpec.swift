@@ -72,6 +72,17 @@ public struct JobSpec: Equatable, Sendable {
     self.credentials = credentials
   }
 
+  /// Where an upload or a relay stores its file. A row has two texts, which are read and written together only here:
+  /// `destination`, which SQL compares, and the option `collection`, which all jobs of a batch share.
+  public var target: UploadTarget {
+    get { UploadTarget(url: destination, collection: options.upload.collection) }
+    set {
+      destination = newValue.url
+      // A change of the options ends the sharing.
+      if options.upload.collection != newValue.collection { options.upload.collection = newValue.collection }
+    }
+  }
+
   /// Whether `destination` is a URL.
   var sendsToURL: Bool { kind == .upload || kind == .relay }
 

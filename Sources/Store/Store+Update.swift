@@ -32,10 +32,9 @@ extension Transaction {
     var reason: String?
     if let address {
       if spec.origin != address.origin { reason = spec.dropSecrets(for: address.url) }
-      spec.url = address.url
+      if spec.kind == .upload { spec.target = address.target } else { spec.url = address.url }
       spec.origin = address.origin
       spec.credentials = address.credentials
-      if spec.kind == .upload { spec.options.upload.collection = address.collection }
     }
     guard spec != before.spec else { return before }
     // The copy is there already, and the target stays the target.

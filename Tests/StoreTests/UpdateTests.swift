@@ -44,6 +44,24 @@ import TransferAPI
     }
   }
 
+  @Test("an upload gets another target: its URL and its collection change together")
+  func target() async throws {
+    let fixture = try Fixture()
+    var spec = JobSpec(owner: Fixture.owner, uploading: "/a", to: "https://h/a", origin: "https://h:443")
+    spec.paused = true
+    let old = UploadTarget(collection: "https://h/in/?token=1", name: "a")
+    spec.target = old
+    let id = try await fixture.add(spec)
+    #expect(try await fixture.record(id).spec.target == old)
+    for target in [old.moved(to: "https://h/new/?token=2"), UploadTarget(url: "https://h/new/b")] {
+      let change = AddressChange(target: target, origin: spec.origin)
+      #expect(try await fixture.store.update(id, address: change, at: Fixture.at(1)).spec.target == target)
+      let after = try await fixture.record(id).spec
+      #expect(after.target == target && after.destination == target.url)
+      #expect(after.options.upload.collection == target.collection)
+    }
+  }
+
   @Test("headers that look like secrets are dropped for another server and kept for the same one")
   func secrets() async throws {
     let fixture = try Fixture()

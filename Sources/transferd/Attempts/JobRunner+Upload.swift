@@ -28,7 +28,7 @@ extension JobRunner {
     upload.onChange = options.onChange == .restart ? .restart : .fail
     upload.onlyIfAbsent = options.ifAbsent
     upload.verifiesLength = options.verify
-    upload.collection = try options.collection.map { text throws(TransferError) in try RequestURL(text) }
+    upload.collection = try spec.target.collection.map { text throws(TransferError) in try RequestURL(text) }
     return upload
   }
 

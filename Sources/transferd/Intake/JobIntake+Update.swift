@@ -43,8 +43,7 @@ extension JobIntake {
     let credentials = JobValidation.credentials(of: given)
     var (url, target) = (given, UploadTarget(url: given.string))
     if isUpload {
-      let options = record.spec.options.upload
-      target = UploadTarget(url: record.spec.destination, collection: options.collection).moved(to: given.string)
+      target = record.spec.target.moved(to: given.string)
       try JobValidation.checkLength(of: target.url)
       if target.url != given.string { url = try JobValidation.target(target.url) }
     }
@@ -54,7 +53,9 @@ extension JobIntake {
     // The change drops them.
     if !url.isHTTP, url.scheme != "s3" { (checked.headers, checked.secretHeaders) = ([:], [:]) }
     try validated { try checked.check(scheme: url.scheme) }
-    var address = AddressChange(url: url.string, origin: url.origin, credentials: credentials)
+    // A collection is where a tus server creates uploads.
+    target = UploadTarget(url: url.string, collection: url.isHTTP ? target.collection : nil)
+    var address = AddressChange(target: target, origin: url.origin, credentials: credentials)
     try network.check([url.string], of: record.spec.owner)
     if !paths.mayUseServiceCredentials(record.spec.owner) {
       try PrivilegedCredentials.checkUnused(by: options, url, credentials: credentials)
@@ -65,8 +66,6 @@ extension JobIntake {
     // A URL that differs only in its query, such as a new signature, is the same place.
     let old = try JobValidation.target(record.spec.destination)
     address.isElsewhere = old.origin != url.origin || old.path != url.path
-    guard ["http", "https"].contains(url.scheme) else { return address }
-    address.collection = target.collection
     return address
   }
 }
