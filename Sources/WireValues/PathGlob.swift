@@ -115,8 +115,7 @@ public struct PathGlob: Equatable, Sendable, CustomStringConvertible {
 
   /// - Parameter path: relative, without a slash at its beginning and its end.
   public func matches<Path: StringProtocol>(_ path: Path) -> Bool where Path.UTF8View: BidirectionalCollection {
-    let text = isName ? path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } : nil
-    let scalars = text.map { Array($0.unicodeScalars) } ?? Array(path.unicodeScalars)
+    let scalars = isName ? Array(path.baseName.unicodeScalars) : Array(path.unicodeScalars)
     var current = Set<Int>()
     enter(0, &current)
     for scalar in scalars {

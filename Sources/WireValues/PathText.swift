@@ -32,6 +32,9 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
     return self[utf8.index(after: slash)...]
   }
 
+  /// What precedes `baseName`, with its slash: `/a/` for `/a/b`, empty if there is no slash.
+  @inlinable public var beforeBaseName: SubSequence { self[..<baseName.startIndex] }
+
   /// The directory that holds the last component: `/a/b` → `/a`, `/a/` → `/a`, `/a` → `/`, `/` → `/`, `a` → `.`.
   @inlinable public var parentPath: String {
     guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }

@@ -60,7 +60,7 @@ public struct URLReference: Equatable, Sendable {
   private func merged(_ other: Substring) -> String {
     if other.isAbsolutePath { return String(other) }
     if authority != nil, path.isEmpty { return "/" + other }
-    return String(path[..<(path.lastIndex(ofASCII: "/").map { path.utf8.index(after: $0) } ?? path.startIndex)]) + other
+    return String(path.beforeBaseName) + other
   }
 
   /// RFC 3986 §5.3

@@ -11,6 +11,7 @@ import Testing
   func split(_ path: String, _ parent: String, _ name: String, _ components: [String]) {
     #expect(path.parentPath == parent)
     #expect(path.baseName == name)
+    #expect(String(path.beforeBaseName) + String(path.baseName) == path)
     #expect(path.componentsOfPath.map(String.init) == components)
   }
 
@@ -20,6 +21,7 @@ import Testing
     #expect(path.componentsOfPath.map(String.init) == ["srv", "..", "\u{301}secret"])
     #expect(path.parentPath == "/srv/..")
     #expect(path.baseName == "\u{301}secret")
+    #expect(path.beforeBaseName.utf8.elementsEqual("/srv/../".utf8))
     #expect("/\u{301}a".isAbsolutePath)
     #expect("a/\u{301}".containsSlash)
     #expect(!"a/\u{301}".hasTrailingSlash)

@@ -129,6 +129,6 @@ extension FileUpload {
     guard path.containsSlash else { return "auto " + request.url.ledgerTarget }
     let (name, last) = (String(source.baseName), String(path.baseName))
     let isNamedLikeSource = last == name || last.percentDecoded == name
-    return "auto " + request.url.origin + (isNamedLikeSource ? String(path[..<path.baseName.startIndex]) : path)
+    return "auto " + request.url.origin + (isNamedLikeSource ? String(path.beforeBaseName) : path)
   }
 }

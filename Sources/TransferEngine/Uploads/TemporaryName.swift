@@ -20,7 +20,7 @@ struct TemporaryName: Sendable, Equatable {
     let token = String(HashFunction.sha256.digest(of: key.utf8).hex.prefix(12))
     // Almost every file system allows names of 255 bytes.
     let isLong = (name.percentDecoded ?? String(name)).utf8.count + token.count + 7 > 255
-    self.path = path[..<name.startIndex] + (isLong ? ".\(token).part" : ".\(name).\(token).part")
+    self.path = path.beforeBaseName + (isLong ? ".\(token).part" : ".\(name).\(token).part")
   }
 }
 

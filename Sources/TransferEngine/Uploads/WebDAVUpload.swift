@@ -75,13 +75,13 @@ struct WebDAVUpload: UploadStrategy {
   private func makeCollections(above request: TransferRequest, _ wire: UploadClient) async throws(TransferError) -> Bool
   {
     var missing: [String] = []
-    var path = Self.parent(of: request.url.path)
+    var path = String(request.url.path.beforeBaseName)
     while path.count > 1, missing.count < Self.maximumDepth {
       let found = try await makeCollection(path, request, wire)
       if found == .made, missing.isEmpty { return true }
       if found != .orphaned { break }
       missing.append(path)
-      path = Self.parent(of: String(path.dropLast()))
+      path = String(path.withoutTrailingSlash.beforeBaseName)
     }
     for path in missing.reversed() where try await makeCollection(path, request, wire) == .orphaned {
       throw .upload(.unsupported("the collection \(path) cannot be made"))
@@ -93,10 +93,6 @@ struct WebDAVUpload: UploadStrategy {
     case made, there
     /// The parent is missing.
     case orphaned
-  }
-
-  private static func parent(of path: String) -> String {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "/"
   }
 
   private func makeCollection(

@@ -11,7 +11,7 @@ enum FolderCheck {
   /// - Throws: `Problem` for what is wrong without a look at the file system.
   static func normalized(_ request: NewFolder) throws(Problem) -> NewFolder {
     var folder = request
-    folder.directory = plain(try JobValidation.checked(request.directory, true))
+    folder.directory = String(try JobValidation.checked(request.directory, true).withoutTrailingSlash)
     guard !folder.hasSecrets else {
       throw Problem(
         .invalid,
@@ -27,7 +27,7 @@ enum FolderCheck {
     }
     try checkURLs(of: folder)
     guard case .move(let target) = folder.options.onSuccess else { return folder }
-    let directory = plain(try JobValidation.checked(target, true))
+    let directory = String(try JobValidation.checked(target, true).withoutTrailingSlash)
     folder.options.onSuccess = .move(to: directory)
     let isBelow = directory.hasPrefix(folder.directory == "/" ? "/" : folder.directory + "/")
     if directory == folder.directory || folder.recursive && isBelow {
@@ -44,8 +44,6 @@ enum FolderCheck {
       .invalid,
       "the files of a folder would replace each other at one URL; end the target with a slash or put {name} into it")
   }
-
-  private static func plain(_ path: String) -> String { path == "/" ? path : String(path.withoutTrailingSlash) }
 
   /// Blocks.
   /// - Throws: `Problem` for directories that are missing or must not be used.

@@ -74,7 +74,7 @@ extension NewJob {
     if spec.kind == .upload || spec.kind == .relay {
       destination = Secrets.redacting(url: spec.destination)
     } else if spec.destination.hasTrailingSlash {
-      directory = spec.destination == "/" ? "/" : String(spec.destination.dropLast())
+      directory = String(spec.destination.withoutTrailingSlash)
     } else {
       destination = spec.destination
       options.download.nameFromResponse = false
