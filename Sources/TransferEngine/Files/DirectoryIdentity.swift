@@ -12,14 +12,14 @@ package struct DirectoryIdentity: Hashable, Sendable {
   }
 
   /// `nil` if the descriptor cannot be examined; `errno` has the reason.
-  init?(of descriptor: Int32) {
+  package init?(of descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }
     self.init(status)
   }
 
   /// The directory to which a path leads now.
-  init?(path: String) { self.init(path, at: AT_FDCWD) }
+  package init?(path: String) { self.init(path, at: AT_FDCWD) }
 
   /// The directory to which a path leads from an open directory.
   init?(_ path: String, at directory: Int32) {

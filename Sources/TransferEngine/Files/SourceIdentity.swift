@@ -5,12 +5,10 @@ public import WireValues
 public typealias SourceIdentity = WireValues.SourceIdentity
 
 extension SourceIdentity {
-  /// A file's owner may set any time (utimensat(2)). Times beyond the year 2262 wrap around, which does no harm: they are only
-  /// compared.
   init(_ status: stat) {
     self.init(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }
 
   /// The version of the file at this path.

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import TransferAPI
+import WireValues
 
 /// The file behind `-i`, `--manifest` and `import`, which can be read more than once. A regular file is read where it is.
 /// Anything else, such as a pipe, is first copied to an unlinked temporary file.
@@ -10,23 +11,15 @@ final class ListFile: Sendable {
   private let descriptor: Int32
   /// Where the list begins: standard input may have been read in part.
   private let start: off_t
-  private let version: Version
+  private let version: SourceIdentity
 
-  /// Identifies a version of the file.
-  private struct Version: Equatable, Sendable {
-    var device: UInt64
-    var inode: UInt64
-    var bytes: Int64
-    var seconds: Int
-    var nanoseconds: Int
-
-    init?(_ descriptor: Int32) {
-      var status = stat()
-      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-      (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
-      bytes = Int64(status.st_size)
-      (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
-    }
+  /// The version of an open regular file; `nil` for other kinds.
+  private static func version(of descriptor: Int32) -> SourceIdentity? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return SourceIdentity(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }
 
   /// - Parameter path: `-` is standard input.
@@ -40,7 +33,7 @@ final class ListFile: Sendable {
       close(opened)
       throw InputFile.failure(name, EISDIR)
     }
-    if let version = Version(opened) {
+    if let version = Self.version(of: opened) {
       (descriptor, self.version) = (opened, version)
       start = max(0, lseek(opened, 0, SEEK_CUR))
       return
@@ -49,7 +42,7 @@ final class ListFile: Sendable {
     let copy = try TemporaryFile.open()
     do {
       try Self.copy(opened, to: copy, name)
-      guard let version = Version(copy) else { throw InputFile.failure(name, errno) }
+      guard let version = Self.version(of: copy) else { throw InputFile.failure(name, errno) }
       (descriptor, self.version) = (copy, version)
       start = 0
     } catch {
@@ -65,7 +58,7 @@ final class ListFile: Sendable {
 
   /// - Throws: `CommandFailure` if the file is not the version that was opened.
   func requireUnchanged() throws(CommandFailure) {
-    if Version(descriptor) != version { throw changed }
+    if Self.version(of: descriptor) != version { throw changed }
   }
 
   /// The error for a file that has other bytes when it is read again.

@@ -86,15 +86,14 @@ enum FolderCheck {
   private static func isBelow(_ descriptor: Int32, _ folder: DirectoryIdentity) -> Bool {
     var current = linux_openat(descriptor, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     defer { if current >= 0 { close(current) } }
-    var last: (device: UInt64, inode: UInt64)?
+    var last: DirectoryIdentity?
     // No path has more components.
     for _ in 0..<4096 where current >= 0 {
-      var status = stat()
-      guard fstat(current, &status) == 0 else { return false }
-      let (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
-      if device == folder.device, inode == folder.inode { return true }
-      if let last, last == (device, inode) { return false }
-      last = (device, inode)
+      guard let here = DirectoryIdentity(of: current) else { return false }
+      if here == folder { return true }
+      // The root is its own parent.
+      if here == last { return false }
+      last = here
       let next = linux_openat(current, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
       close(current)
       current = next

@@ -110,11 +110,7 @@ actor FolderWatcher {
   private func leadsElsewhere() async -> Bool {
     guard let directory else { return false }
     let path = uploads.folder.directory
-    return await BlockingWork.run {
-      var status = stat()
-      guard stat(path, &status) == 0 else { return true }
-      return UInt64(status.st_dev) != directory.device || UInt64(status.st_ino) != directory.inode
-    }
+    return await BlockingWork.run { DirectoryIdentity(path: path) != directory }
   }
 
   /// Scans the directory once, and adds what has settled.

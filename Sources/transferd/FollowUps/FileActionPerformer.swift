@@ -206,12 +206,12 @@ struct FileActionPerformer {
     return stamp == action.stamp
   }
 
-  /// The stamp of a regular file; `nil` for other kinds. The time wraps around after the year 2262, as in the engine.
+  /// The stamp of a regular file; `nil` for other kinds.
   static func stamp(_ status: stat) -> SourceIdentity? {
     guard status.st_mode & S_IFMT == S_IFREG else { return nil }
     return SourceIdentity(
       device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-      modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec))
+      seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
   }
 
   /// The names for the moved file: its own name, then one that is unique to the job, such as `a.job-7.csv`.
