@@ -1,3 +1,5 @@
+import WireValues
+
 /// How a job is to be done: all options of a download or an upload, as one value.
 ///
 /// In JSON every option is a field of one flat object, which also holds the other fields of a job. An option that has its
@@ -88,12 +90,11 @@ public struct JobOptions: Equatable, Sendable {
     if let userAgent { try check(userAgent, sentAs: "User-Agent", scheme: scheme) }
     if let referer {
       try check(referer, sentAs: "Referer", scheme: scheme)
-      let lowercased = referer.lowercased()
-      guard let prefix = ["http://", "https://"].first(where: lowercased.hasPrefix),
-        referer.utf8.count > prefix.utf8.count
+      let parts = URLReference(referer)
+      guard let protocolName = parts.scheme?.lowercased(), ["http", "https"].contains(protocolName),
+        let authority = parts.authority, !authority.isEmpty
       else { throw WireError("the Referer is not an http or https URL") }
-      let authority = referer.dropFirst(prefix.count).prefix { !"/?#".contains($0) }
-      guard !authority.contains("@"), !referer.contains("#") else {
+      guard authority.firstIndex(ofASCII: "@") == nil, parts.fragment == nil else {
         throw WireError("the Referer has a user name or a fragment, which must not be sent; leave them out")
       }
     }

@@ -91,12 +91,13 @@ public struct UploadTemplate: Equatable, Sendable {
 
   /// Whether the URL names only a server or a bucket, without a path.
   private static func hasNoPath(_ url: String) -> Bool {
-    let end = UploadTarget.pathEnd(url)
-    guard let start = url[..<end].firstRange(ofASCII: "://")?.upperBound, start < end else { return false }
-    return !url[start..<end].contains("/")  // checked: start < end by the guard
+    let parts = URLReference(url)
+    return parts.authority?.isEmpty == false && parts.path.isEmpty
   }
 
-  private static func pathEndsWithSlash(_ url: String) -> Bool { url[..<UploadTarget.pathEnd(url)].hasSuffix("/") }
+  private static func pathEndsWithSlash(_ url: String) -> Bool {
+    url[..<UploadTarget.pathEnd(url)].hasTrailingSlash
+  }
 
   /// All but unreserved characters and the slash, percent-encoded.
   private static func escaped(_ text: Substring) -> String {

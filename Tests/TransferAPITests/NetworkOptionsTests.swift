@@ -71,4 +71,20 @@ import Testing
     let statuses = (400...500).map(String.init).joined(separator: ",")
     #expect(refusal(#"{"retryStatus":[\#(statuses)]}"#)?.contains("retryStatus") == true)
   }
+
+  @Test(
+    "a Referer is an http or https URL without user name and fragment",
+    arguments: [
+      ("http://h/", nil), ("HTTPS://h?a@b", nil), ("http://h/a@b", nil), ("ftp://h/", "not an http or https URL"),
+      ("h/x", "not an http or https URL"), ("http://", "not an http or https URL"),
+      ("http:///x", "not an http or https URL"), ("http://u:p@h/", "a user name"), ("http://h/#f", "a fragment"),
+      ("http://u:p@\u{301}h/", "a user name"), ("http://h/#\u{301}f", "a fragment"),
+    ] as [(String, String?)])
+  func referer(_ url: String, _ reason: String?) {
+    var options = JobOptions()
+    options.referer = url
+    var found: String?
+    do throws(WireError) { try options.check(scheme: "https") } catch { found = error.description }
+    if let reason { #expect(found?.contains(reason) == true) } else { #expect(found == nil) }
+  }
 }

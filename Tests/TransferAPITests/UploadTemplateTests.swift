@@ -20,6 +20,7 @@ import Testing
       ("https://h/in", "https://h/in"), ("https://h/{{x}}", "https://h/{x}"),
       ("s3://bucket", "s3://bucket/a%20b%23%C3%A9.csv"), ("s3://bucket/p/", "s3://bucket/p/a%20b%23%C3%A9.csv"),
       ("s3://bucket/p", "s3://bucket/p"), ("sftp://u@h/back/", "sftp://u@h/back/a%20b%23%C3%A9.csv"),
+      ("https://h/\u{301}", "https://h/\u{301}"), ("https://h?a", "https://h/a%20b%23%C3%A9.csv?a"),
       ("https://h/{name}/", "https://h/a%20b%23%C3%A9.csv/a%20b%23%C3%A9.csv"),
     ])
   func urls(_ template: String, _ expected: String) throws {

@@ -1,3 +1,5 @@
+import WireValues
+
 /// A proxy, and how to authenticate with it.
 public struct ProxyServer: Hashable, Sendable {
   /// The protocol of a proxy.
@@ -66,7 +68,7 @@ public struct ProxyServer: Hashable, Sendable {
   }
 
   private static func split(_ text: String) -> (scheme: Substring, rest: Substring) {
-    guard let mark = text.firstRange(of: "://") else { return ("http", text[...]) }
+    guard let mark = text.firstRange(ofASCII: "://") else { return ("http", text[...]) }
     return (text[..<mark.lowerBound], text[mark.upperBound...])
   }
 
