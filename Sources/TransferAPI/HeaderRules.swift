@@ -7,11 +7,13 @@ public enum HeaderRules {
   public static let maximumBytes = 256 << 10
 
   /// Fields that transferd sets itself because they control framing and resuming, or that would let a job speak for another
-  /// host. In lower case.
+  /// host. In lower case. The only such list. With `Upload-Concat: partial` a tus server keeps what it gets as a piece that
+  /// never becomes a file, and the upload would seem to be complete.
   public static let reserved: Set<String> = [
     "host", "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te",
     "upgrade", "expect", "trailer", "keep-alive", "proxy-connection", "content-range", "tus-resumable", "upload-offset",
-    "upload-complete", "upload-incomplete", "upload-length",
+    "upload-complete", "upload-incomplete", "upload-length", "upload-concat", "upload-defer-length", "upload-checksum",
+    "upload-draft-interop-version",
   ]
 
   /// - Throws: `WireError` that does not repeat the value, which may be a secret.

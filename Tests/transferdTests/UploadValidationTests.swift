@@ -39,6 +39,7 @@ import TransferAPI
     ("a file URL", { $0.destination = "file:///etc/x" }), ("a newline in the URL", { $0.destination = "http://h/\na" }),
     ("a reserved header", { $0.options.headers = ["Content-Length": "1"] }),
     ("a header that resumes", { $0.options.headers = ["Upload-Offset": "1"] }),
+    ("a header that makes a piece", { $0.options.headers = ["upload-concat": "partial"] }),
     ("a header that frames", { $0.options.headers = ["Content-Range": "bytes 0-1/2"] }),
     (
       "ifAbsent and tus",
