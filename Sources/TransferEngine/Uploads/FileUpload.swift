@@ -5,8 +5,9 @@ public struct FileUpload: Sendable {
   public var request: TransferRequest
   /// The absolute path of a regular file. A symbolic link is followed.
   public var source: String
-  /// The collection that the user named, if `request.url` is that URL with the file's name added. `.automatic` looks
-  /// for a tus endpoint there, and `.tus` creates its upload there. `nil`: `request.url`.
+  /// Where a server that names its uploads itself creates this one: the collection to which the user's file is added.
+  /// `.automatic` looks for a tus endpoint there, and `.tus` creates its upload there and requests nothing at
+  /// `request.url`, where all other protocols store the file. `nil`: `request.url`.
   public var collection: RequestURL?
   /// The version of the IETF draft with which `.resumable` begins, 3 to 8. A server responds only to the version that
   /// it implements.

@@ -375,6 +375,7 @@ import Testing
     named.collection = try RequestURL(tus.url)
     #expect(await fixture.send(named).isSuccess)
     #expect(tus.uploads == ["u0", "u1"])
+    #expect(tus.server.requests.allSatisfy { !$0.target.contains("source.bin") })
     for way in [UploadProtocol.automatic, .tus(TusOptions())] {
       let absent = await fixture.send(try fixture.upload(to: tus.url, by: way, onlyIfAbsent: true))
       #expect(word(absent.error) == "unsupported")
