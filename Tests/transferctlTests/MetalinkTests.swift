@@ -97,7 +97,8 @@ import TransferAPI
     "names that lead elsewhere are refused",
     arguments: [
       "", "/etc/passwd", "../a", "a/../../b", "..", ".", "a/./b", "a//b", "a/", "a&#9;b", "a&#10;b", "a&#127;b",
-      "a&#133;b", "a\\b", ".bashrc", "dir/.ssh/x", "&#x2f;etc",
+      "a&#133;b", "a\\b", ".bashrc", "dir/.ssh/x", "&#x2f;etc", ".\u{301}bashrc", "a\\\u{301}b", "a\u{600}/.bashrc",
+      "a\u{600}/../b", "a/\u{301}b//c",
     ])
   func names(_ name: String) {
     let fault = fault(document("<file name=\"\(name)\"><url>http://a/1</url></file>"))

@@ -31,11 +31,14 @@ struct MetalinkFile: Equatable, Sendable {
     guard name.unicodeScalars.allSatisfy({ $0.value > 0x1F && !(0x7F...0x9F).contains($0.value) }) else {
       throw refuse("it has control characters")
     }
-    guard !name.contains("\\") else { throw refuse("it has a backslash") }
-    for component in name.split(separator: "/", omittingEmptySubsequences: false) {
+    // By bytes: some characters hide the slash before them or behind them from a split by characters.
+    guard name.firstIndex(ofASCII: "\\") == nil else { throw refuse("it has a backslash") }
+    for component in name.split(atASCII: "/", keepsEmpty: true) {
       guard !component.isEmpty else { throw refuse("it has an empty directory name, or names a directory") }
       guard component != "..", component != "." else { throw refuse("it leads out of the directory") }
-      guard component.first != "." else { throw refuse("a part of it begins with a dot; choose a name with -o") }
+      guard component.utf8.first != UInt8(ascii: ".") else {
+        throw refuse("a part of it begins with a dot; choose a name with -o")
+      }
       guard component.utf8.count <= 255 else { throw refuse("a part of it is longer than 255 bytes") }
     }
     return name
