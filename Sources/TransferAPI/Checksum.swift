@@ -24,7 +24,7 @@ public struct Checksum: Equatable, Sendable, CustomStringConvertible {
   /// - Throws: `WireError` that says what is wrong with the text.
   public init(parsing text: String) throws(WireError) {
     guard let equals = text.firstIndex(of: "=") else {
-      throw WireError("checksum \"\(text)\" is not ALG=HEX, like sha-256=9f86d0…")
+      throw WireError("\"\(text)\" is not ALG=HEX, like sha-256=9f86d0…")
     }
     let name = text[..<equals].lowercased()
     let algorithm: Algorithm

@@ -14,9 +14,11 @@ public struct DailyWindow: Hashable, Sendable {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false)
     guard ends.count == 2, let from = ClockTime.minute(ends[0]), let to = ClockTime.minute(ends[1]), from < 24 * 60
     else {
-      throw WireError("the window \"\(text.prefix(40))\" is not HH:MM-HH:MM, like 22:00-06:00")
+      throw WireError(text: "\(field: "window") \"\(text.prefix(40))\" is not HH:MM-HH:MM, like 22:00-06:00")
     }
-    guard from != to else { throw WireError("the window \(text) is empty; 00:00-24:00 is the whole day") }
+    guard from != to else {
+      throw WireError(text: "\(field: "window") \(text) is empty; 00:00-24:00 is the whole day")
+    }
     (self.from, self.to) = (from, to)
   }
 

@@ -29,13 +29,19 @@ public struct FilePieces: Codable, Equatable, Sendable {
 
   /// - Throws: `WireError` for digests that cannot be used.
   func check() throws(WireError) {
-    guard let digestBytes else { throw WireError("unknown algorithm \"\(algorithm)\" of pieces") }
+    guard let digestBytes else {
+      throw WireError(
+        text: "\(field: "pieces"): unknown algorithm \"\(algorithm)\"; use sha-256, sha-512, sha-1 or md5")
+    }
     guard Self.lengths.contains(length) else {
       throw WireError(
-        "the length of pieces must be from \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) bytes")
+        text:
+          "the length of \(field: "pieces") must be from \(Self.lengths.lowerBound) to \(Self.lengths.upperBound) bytes"
+      )
     }
     guard !digests.isEmpty, digests.count <= Self.maximumBytes, digests.count % digestBytes == 0 else {
-      throw WireError("pieces must have 1 or more whole digests, together at most \(Self.maximumBytes) bytes")
+      throw WireError(
+        text: "\(field: "pieces") must have 1 or more whole digests, together at most \(Self.maximumBytes) bytes")
     }
   }
 

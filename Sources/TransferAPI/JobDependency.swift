@@ -16,11 +16,11 @@ public enum JobDependency: Hashable, Sendable {
       let name = String(text.dropFirst(Self.prefix.count))
       guard !name.isEmpty, name.utf8.count <= 1024,
         name.unicodeScalars.allSatisfy({ $0.value > 0x1F && $0.value != 0x7F })
-      else { throw WireError("after: the name of a batch has 1 to 1024 bytes and no control characters") }
+      else { throw WireError("the name of a batch has 1 to 1024 bytes and no control characters") }
       self = .batch(name)
     } else {
       guard let id = JobID(text) else {
-        throw WireError("after: \"\(text.prefix(40))\" is neither the id of a job nor batch:NAME")
+        throw WireError("\"\(text.prefix(40))\" is neither the id of a job nor batch:NAME")
       }
       self = .job(id)
     }
@@ -41,7 +41,7 @@ extension JobDependency: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let number = try? container.decode(Int64.self) {
-      guard number > 0 else { throw WireError("after: \(number) is not the id of a job") }
+      guard number > 0 else { throw WireError("\(number) is not the id of a job") }
       self = .job(JobID(number))
     } else {
       try self.init(parsing: container.decode(String.self))
@@ -61,6 +61,7 @@ extension NewJob {
   /// - Throws: `WireError` for a job that would wait for its own batch, and so for itself.
   public func checkDependencies() throws(WireError) {
     guard let batch, options.schedule.after.contains(.batch(batch)) else { return }
-    throw WireError("the job cannot begin after its own batch, batch:\(batch.prefix(100))")
+    throw WireError(
+      text: "\(field: "after") names the job's own batch, batch:\(batch.prefix(100)): it would wait for itself")
   }
 }

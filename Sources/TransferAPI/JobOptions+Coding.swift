@@ -24,10 +24,15 @@ extension JobOptions: Codable {
 struct OptionReader: OptionVisitor {
   let container: KeyedDecodingContainer<OptionName>
 
+  /// - Throws: for a value that cannot be read also `WireError` that names the option.
   func option<Value: Codable & Equatable & Sendable>(
     _ name: String, _ value: inout Value, default standard: Value
   ) throws {
-    if let given = try container.decodeIfPresent(Value.self, forKey: OptionName(name)) { value = given }
+    do {
+      if let given = try container.decodeIfPresent(Value.self, forKey: OptionName(name)) { value = given }
+    } catch let error as WireError {
+      throw error.about(name)
+    }
   }
 }
 

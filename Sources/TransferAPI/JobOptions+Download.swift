@@ -59,11 +59,18 @@ extension JobOptions {
     func checkFreshURL(scheme: String?) throws(WireError) {
       guard let urlFrom else { return }
       if !mirrors.isEmpty {
-        throw WireError("urlFrom and mirrors exclude each other: a mirror takes the place of a URL that fails")
+        throw WireError(
+          text:
+            "\(field: "urlFrom") and \(field: "mirrors") exclude each other: a mirror takes the place of a URL that fails"
+        )
       }
-      if urlFrom == .netrc { throw WireError("urlFrom is env:NAME, file:PATH or exec:COMMAND") }
+      if urlFrom == .netrc {
+        throw WireError(text: "\(field: "urlFrom") is env:NAME, file:PATH or exec:COMMAND; netrc holds no URLs")
+      }
       if let scheme, !["http", "https"].contains(scheme) {
-        throw WireError("urlFrom is for http and https: \(scheme) has no statuses that say that a URL has expired")
+        throw WireError(
+          text:
+            "\(field: "urlFrom") is for http and https: \(scheme) has no statuses that say that a URL has expired")
       }
     }
 
@@ -73,8 +80,19 @@ extension JobOptions {
       guard let mode else { return nil }
       guard (1...4).contains(mode.utf8.count), mode.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "7") ~= $0 }),
         let bits = UInt16(mode, radix: 8), bits <= 0o777
-      else { throw WireError("the mode must be an octal number of at most 0777, like 0644") }
+      else { throw WireError(text: "\(field: "mode") must be an octal number of at most 0777, like 0644") }
       return bits
+    }
+
+    /// The value of `checksum`; `nil` if there is none.
+    /// - Throws: `WireError` for one that cannot be read.
+    public func digest() throws(WireError) -> Checksum? {
+      guard let checksum else { return nil }
+      do throws(WireError) {
+        return try Checksum(parsing: checksum)
+      } catch {
+        throw error.about("checksum")
+      }
     }
   }
 }

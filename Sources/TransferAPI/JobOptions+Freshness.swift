@@ -15,11 +15,21 @@ extension JobOptions {
     case .fail, .replace: break
     case .skip, .verify, .rename:
       throw WireError(
-        "ifChanged and ifExists \(existing.rawValue) contradict each other; ifChanged goes with fail and replace")
+        text:
+          "\(field: "ifChanged") and \(field: "ifExists") \(existing.rawValue) contradict each other; give fail or replace"
+      )
     }
-    if download.nameFromResponse { throw WireError("ifChanged needs a name that is known before the response") }
-    if scheme == "scp" { throw WireError("scp cannot tell whether a file has changed: it reports no time; use sftp") }
-    for field in Self.conditions { try checkIsOnlyOption(sentAs: field) }
+    if download.nameFromResponse {
+      throw WireError(
+        text:
+          "\(field: "ifChanged") and \(field: "nameFromResponse") exclude each other: the file's name must be known before the response"
+      )
+    }
+    if scheme == "scp" {
+      throw WireError(
+        text: "\(field: "ifChanged") is not for scp, which cannot tell the time of a file; use sftp, or leave it out")
+    }
+    for header in Self.conditions { try checkIsOnlyOption("ifChanged", sentAs: header) }
   }
 }
 
@@ -29,7 +39,10 @@ extension JobOptions.Download {
   public func existing() throws(WireError) -> IfExists {
     guard replace else { return ifExists ?? .fail }
     guard ifExists ?? .replace == .replace else {
-      throw WireError("replace and ifExists \(ifExists?.rawValue ?? "") contradict each other; give one of them")
+      throw WireError(
+        text:
+          "\(field: "replace") and \(field: "ifExists") \(ifExists?.rawValue ?? "") contradict each other; give one of them"
+      )
     }
     return .replace
   }
@@ -50,10 +63,14 @@ extension NewJob {
     guard kind == .download else { return }
     switch options.onSuccess {
     case .keep: return
-    case .delete: throw WireError("onSuccess of a download is keep or move=DIR: deleting its file would undo it")
+    case .delete:
+      throw WireError(
+        text: "\(field: "onSuccess") of a download is keep or move=DIR: deleting its file would undo it")
     case .move where options.download.ifChanged:
       throw WireError(
-        "ifChanged and onSuccess move contradict each other: the next run would not find the file at its place")
+        text:
+          "\(field: "ifChanged") and \(field: "onSuccess") move contradict each other: the next run would not find the file at its place"
+      )
     case .move: return
     }
   }
@@ -64,6 +81,8 @@ extension NewJob {
   public func checkFreshness() throws(WireError) {
     guard options.download.ifChanged, key != nil else { return }
     throw WireError(
-      "ifChanged and key contradict each other: the key returns the earlier job, which does not look for changes again")
+      text:
+        "\(field: "ifChanged") and \(field: "key") contradict each other: the key returns the earlier job, which does not look for changes again"
+    )
   }
 }

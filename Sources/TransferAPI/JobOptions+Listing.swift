@@ -26,19 +26,29 @@ extension JobOptions {
       try visitor.option("maxDepth", &maxDepth, default: nil)
     }
 
+    /// The name of an option that differs from its default, besides `recursive` if there is another; `nil`: there is none.
+    var firstGiven: String? {
+      [
+        ("include", !include.isEmpty), ("exclude", !exclude.isEmpty), ("maxDepth", maxDepth != nil),
+        ("recursive", recursive),
+      ].first { $0.1 }?.0
+    }
+
     /// - Throws: `WireError` for a pattern that cannot be read.
     public func filter() throws(WireError) -> PathFilter {
       PathFilter(included: try Self.globs(include, "include"), excluded: try Self.globs(exclude, "exclude"))
     }
 
     private static func globs(_ texts: [String], _ name: String) throws(WireError) -> [PathGlob] {
-      guard texts.count <= maximumPatterns else { throw WireError("\(name) has more than \(maximumPatterns) patterns") }
+      guard texts.count <= maximumPatterns else {
+        throw WireError(text: "\(field: name) has more than \(maximumPatterns) patterns")
+      }
       var globs: [PathGlob] = []
       for text in texts {
         do {
           globs.append(try PathGlob(text))
         } catch {
-          throw WireError("\(name): the pattern \(error)")
+          throw WireError(text: "\(field: name): the pattern \(error)")
         }
       }
       return globs
@@ -48,7 +58,7 @@ extension JobOptions {
     func check() throws(WireError) {
       _ = try filter()
       if let maxDepth, !(0...Self.deepest).contains(maxDepth) {
-        throw WireError("maxDepth must be from 0 to \(Self.deepest)")
+        throw WireError(text: "\(field: "maxDepth") must be from 0 to \(Self.deepest)")
       }
     }
   }
@@ -71,8 +81,8 @@ extension NewJob {
   /// - Throws: `WireError`.
   public func checkListing() throws(WireError) {
     guard kind == .listing else {
-      if options.listing != JobOptions.Listing() {
-        throw WireError("include, exclude and maxDepth are for listings: \"kind\":\"listing\", or --recursive")
+      if let name = options.listing.firstGiven {
+        throw WireError(text: "\(field: name) is for listings; it needs \(field: "recursive")")
       }
       return
     }
@@ -84,6 +94,6 @@ extension NewJob {
       ("mirrors", !download.mirrors.isEmpty), ("size", download.size != nil),
       ("pieces", download.pieces != nil),
     ].first { $0.1 }
-    if let useless { throw WireError("\(useless.0) is for one file: a listing has a directory") }
+    if let useless { throw WireError(text: "\(field: useless.0) is for one file: a listing has a directory") }
   }
 }

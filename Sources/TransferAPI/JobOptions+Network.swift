@@ -67,22 +67,24 @@ extension JobOptions {
       try checkTLS(scheme: scheme)
       for (option, path) in files {
         guard path.isAbsolutePath, path.utf8.count <= 4000, !path.utf8.contains(0) else {
-          throw WireError("\(option) must be the absolute path of a file")
+          throw WireError(text: "\(field: option) must be the absolute path of a file")
         }
       }
       if cookies != nil { try Self.check("cookies", isFor: ["http", "https"], scheme) }
-      if let ipVersion, ipVersion != 4, ipVersion != 6 { throw WireError("ipVersion must be 4 or 6") }
+      if let ipVersion, ipVersion != 4, ipVersion != 6 { throw WireError(text: "\(field: "ipVersion") must be 4 or 6") }
       if let interface { try Self.check(interface: interface) }
       if let httpVersion {
-        guard httpVersion == "1.1" else { throw WireError("httpVersion must be \"1.1\"") }
+        guard httpVersion == "1.1" else { throw WireError(text: "\(field: "httpVersion") must be \"1.1\"") }
         try Self.check("httpVersion", isFor: ["http", "https", "s3"], scheme)
       }
       guard resolve.count <= Self.maximumEntries else {
-        throw WireError("resolve has more than \(Self.maximumEntries) entries")
+        throw WireError(text: "\(field: "resolve") has more than \(Self.maximumEntries) entries")
       }
       if !retryStatus.isEmpty {
         guard retryStatus.count <= Self.maximumEntries, retryStatus.allSatisfy((400...599).contains) else {
-          throw WireError("retryStatus must be a list of HTTP statuses from 400 to 599")
+          throw WireError(
+            text:
+              "\(field: "retryStatus") must be a list of at most \(Self.maximumEntries) HTTP statuses from 400 to 599")
         }
         try Self.check("retryStatus", isFor: ["http", "https", "s3"], scheme)
       }
@@ -94,38 +96,50 @@ extension JobOptions {
         (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ":")
       }
       guard (1...15).contains(name.utf8.count), isValid, name != ".", name != ".." else {
-        throw WireError("interface must be the name of a network interface, like eth0: at most 15 letters and digits")
+        throw WireError(
+          text:
+            "\(field: "interface") must be the name of a network interface, like eth0: at most 15 letters and digits")
       }
     }
 
     private func checkProxy() throws(WireError) {
       if proxyCredentials != nil, proxy == nil || proxy == Self.direct {
-        throw WireError("proxyCredentials are for a proxy; name it with proxy")
+        throw WireError(text: "\(field: "proxyCredentials") is for a proxy; name it with \(field: "proxy")")
       }
       guard let proxy, proxy != Self.direct else { return }
-      guard proxy.utf8.count <= 2048 else { throw WireError("the URL of the proxy is too long") }
+      guard proxy.utf8.count <= 2048 else { throw WireError(text: "\(field: "proxy") is longer than 2048 bytes") }
       let url: URLText
       do {
         url = try URLText(proxy)
       } catch {
-        throw WireError("the URL of the proxy \(error); write http://HOST:PORT, or none for a direct connection")
+        throw WireError(
+          text: "\(field: "proxy"): the URL \(error); write http://HOST:PORT, or none for a direct connection")
       }
       guard Self.proxySchemes.contains(url.scheme) else {
-        throw WireError("a proxy is \(Self.proxySchemes.joined(separator: ", ")) or none, not \(url.scheme)")
+        throw WireError(
+          text: "\(field: "proxy") is \(Self.proxySchemes.joined(separator: ", ")) or none, not \(url.scheme)")
       }
       let authority = proxy.dropFirst(url.scheme.utf8.count + "://".utf8.count)
       let path = authority[authority.prefix(upToASCII: "/?#").endIndex...]
       guard path.isEmpty || path == "/" else {
-        throw WireError("the URL of the proxy has a path or a query; write \(url.scheme)://HOST:PORT")
+        throw WireError(
+          text: "\(field: "proxy"): the URL has a path or a query; write \(url.scheme)://HOST:PORT")
       }
       if proxyCredentials != nil, authority.contains("@") {
-        throw WireError("the proxy has credentials in its URL and as proxyCredentials; give one of them")
+        throw WireError(
+          text:
+            "the URL of \(field: "proxy") has credentials, and so has \(field: "proxyCredentials"); give one of them")
       }
     }
 
     private func checkTLS(scheme: String?) throws(WireError) {
-      if certKey != nil, cert == nil { throw WireError("certKey is the key of cert, which is missing") }
-      if insecure, ca != nil { throw WireError("insecure checks no certificate, so ca has no use; give one of them") }
+      if certKey != nil, cert == nil {
+        throw WireError(text: "\(field: "certKey") is the key of \(field: "cert"), which is missing")
+      }
+      if insecure, ca != nil {
+        throw WireError(
+          text: "with \(field: "insecure") no certificate is checked, so \(field: "ca") has no use; give one of them")
+      }
       // A redirect may lead from http to https, but the certificate stays with its origin.
       let used = [("insecure", insecure), ("ca", ca != nil)].first { $0.1 }
       if let used { try Self.check(used.0, isFor: ["http", "https", "s3", "ftps", "ftpes"], scheme) }
@@ -134,7 +148,7 @@ extension JobOptions {
 
     private static func check(_ option: String, isFor schemes: [String], _ scheme: String?) throws(WireError) {
       guard let scheme, !schemes.contains(scheme) else { return }
-      throw WireError("\(option) is for \(schemes.joined(separator: ", ")), not for \(scheme)")
+      throw WireError(text: "\(field: option) is for \(schemes.joined(separator: ", ")), not for \(scheme)")
     }
   }
 }

@@ -47,10 +47,11 @@ extension JobOptions {
       ("retryStatus", !network.retryStatus.isEmpty, http),
     ].first { $0.1 && Set($0.2).isDisjoint(with: schemes) }
     if let useless {
-      throw WireError("\(useless.0) is for \(useless.2.joined(separator: ", ")), and this relay uses none of them")
+      throw WireError(
+        text: "\(field: useless.0) is for \(useless.2.joined(separator: ", ")), and this relay uses none of them")
     }
     let hasS3 = schemes.contains("s3") || upload.uploadProtocol == .s3
-    if s3 != S3(), !hasS3 { throw WireError("endpoint, region and profile are for S3") }
+    if !hasS3 { try s3.checkUnused() }
   }
 }
 
@@ -71,11 +72,14 @@ extension NewJob {
   public func checkRelay() throws(WireError) {
     guard kind == .relay else {
       if options.relay != JobOptions.Relay() {
-        throw WireError("targetCredentials are for relays: thenUpload names their target")
+        throw WireError(
+          text: "\(field: "targetCredentials") is for relays, whose target \(field: "thenUpload") names")
       }
       return
     }
-    guard directory == nil else { throw WireError("a relay has a target and no directory") }
+    guard directory == nil else {
+      throw WireError(text: "a relay leaves no file on this machine, so \(field: "directory") has no use; leave it out")
+    }
     let (download, network) = (options.download, options.network)
     let ofFiles = [
       ("nameFromResponse", download.nameFromResponse), ("createDirectories", download.createDirectories),
@@ -85,15 +89,17 @@ extension NewJob {
       ("spool", spool != nil), ("recursive", options.listing != JobOptions.Listing()),
     ].first { $0.1 }
     if let ofFiles {
-      throw WireError("\(ofFiles.0) is about files on this machine, and a relay leaves none; leave it out")
+      throw WireError(
+        text: "\(field: ofFiles.0) is about files on this machine, and a relay leaves none; leave it out")
     }
     let ambiguous = [
       ("insecure", network.insecure), ("cert", network.cert != nil), ("certKey", network.certKey != nil),
     ].first { $0.1 }
     if let ambiguous {
       throw WireError(
-        "\(ambiguous.0) could be meant for the source or the target of a relay; "
-          + "download the file with one job and upload it with another")
+        text:
+          "\(field: ambiguous.0) could be meant for the source or the target of a relay; download the file with one job and upload it with another"
+      )
     }
   }
 
@@ -101,15 +107,15 @@ extension NewJob {
   /// - Throws: `WireError` for options that no side can use.
   public func checkRelaySides(source: String, target: String) throws(WireError) {
     try options.checkSides([source, target])
-    do {
+    do throws(WireError) {
       try options.ofRelaySource(source).check(scheme: source)
     } catch {
-      throw WireError("the source: \(error)")
+      throw WireError(text: "the source: \(error)")
     }
-    do {
+    do throws(WireError) {
       try options.ofRelayTarget(target).check(scheme: target)
     } catch {
-      throw WireError("the target: \(error)")
+      throw WireError(text: "the target: \(error)")
     }
   }
 
@@ -118,7 +124,7 @@ extension NewJob {
   public mutating func nameRelayTarget() throws(WireError) {
     guard kind == .relay else { return }
     guard let target = destination, !target.isEmpty else {
-      throw WireError("missing field \"thenUpload\": the URL where a relay uploads to")
+      throw WireError(text: "missing field \"\(field: "thenUpload")\": the URL where a relay uploads to")
     }
     // No field of a template: a brace is a part of the URL.
     let text = String(target.flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] })

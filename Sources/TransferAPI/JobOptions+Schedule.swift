@@ -28,10 +28,12 @@ extension JobOptions {
     /// - Throws: `WireError` for times that exclude each other, and for too many dependencies.
     func check() throws(WireError) {
       guard after.count <= JobDependency.maximum else {
-        throw WireError("a job can wait for at most \(JobDependency.maximum) jobs and batches; name a batch")
+        throw WireError(
+          text: "\(field: "after") has more than \(JobDependency.maximum) jobs and batches; name a batch of them")
       }
       if let notBefore, let deadline, deadline <= notBefore {
-        throw WireError("the deadline is not after notBefore: the job could never run")
+        throw WireError(
+          text: "\(field: "deadline") is not later than \(field: "notBefore"): the job could never run")
       }
     }
   }

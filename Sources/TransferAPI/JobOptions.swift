@@ -69,16 +69,20 @@ public struct JobOptions: Equatable, Sendable {
   /// - Throws: `WireError` that says what is wrong, for people.
   public func check(scheme: String? = nil) throws(WireError) {
     if let maxAttempts, !(1...Self.maximumAttempts).contains(maxAttempts) {
-      throw WireError("maxAttempts must be from 1 to \(Self.maximumAttempts)")
+      throw WireError(text: "\(field: "maxAttempts") must be from 1 to \(Self.maximumAttempts)")
     }
-    if let limitRate, limitRate < 1 { throw WireError("the rate limit must be 1 byte a second or more") }
-    if let checksum = download.checksum { _ = try Checksum(parsing: checksum) }
+    if let limitRate, limitRate < 1 {
+      throw WireError(text: "\(field: "limitRate") must be 1 byte a second or more")
+    }
+    _ = try download.digest()
     _ = try download.permissions()
     if case .fixed(let count) = download.segments, count > 1, let scheme, !["http", "https", "s3"].contains(scheme) {
-      throw WireError("segments are for http, https and s3: a file is fetched by one connection with \(scheme)")
+      throw WireError(
+        text: "\(field: "segments") is for http, https and s3: a file is fetched by one connection with \(scheme)")
     }
     if download.remoteTime, scheme == "scp" {
-      throw WireError("scp cannot tell the time of a file, so remoteTime is not for scp")
+      throw WireError(
+        text: "\(field: "remoteTime") is not for scp, which cannot tell the time of a file; use sftp, or leave it out")
     }
     try download.checkFreshURL(scheme: scheme)
     try checkFreshness(scheme: scheme)
@@ -86,30 +90,32 @@ public struct JobOptions: Equatable, Sendable {
     try checkHeaders(scheme: scheme)
     try network.check(scheme: scheme)
     try schedule.check()
-    if network.cookies != nil { try checkIsOnlyOption(sentAs: "Cookie") }
-    if let userAgent { try check(userAgent, sentAs: "User-Agent", scheme: scheme) }
+    if network.cookies != nil { try checkIsOnlyOption("cookies", sentAs: "Cookie") }
+    if let userAgent { try check("userAgent", userAgent, sentAs: "User-Agent", scheme: scheme) }
     if let referer {
-      try check(referer, sentAs: "Referer", scheme: scheme)
+      try check("referer", referer, sentAs: "Referer", scheme: scheme)
       let parts = URLReference(referer)
       guard let protocolName = parts.scheme?.lowercased(), ["http", "https"].contains(protocolName),
         let authority = parts.authority, !authority.isEmpty
-      else { throw WireError("the Referer is not an http or https URL") }
+      else { throw WireError(text: "\(field: "referer") must be an http or https URL") }
       guard authority.firstIndex(ofASCII: "@") == nil, parts.fragment == nil else {
-        throw WireError("the Referer has a user name or a fragment, which must not be sent; leave them out")
+        throw WireError(
+          text: "\(field: "referer") has a user name or a fragment, which must not be sent; leave them out")
       }
     }
   }
 
   private func checkHeaders(scheme: String?) throws(WireError) {
     if let scheme, !["http", "https", "s3"].contains(scheme), !headers.isEmpty || !secretHeaders.isEmpty {
-      throw WireError("header fields are for http, https and s3, not for \(scheme)")
+      let name = headers.isEmpty ? "secretHeaders" : "headers"
+      throw WireError(text: "\(field: name) is for http, https and s3: \(scheme) has no header fields")
     }
     guard headers.count <= HeaderRules.maximumCount else {
-      throw WireError("more than \(HeaderRules.maximumCount) headers")
+      throw WireError(text: "\(field: "headers") has more than \(HeaderRules.maximumCount) header fields")
     }
     let bytes = headers.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     guard bytes <= HeaderRules.maximumBytes else {
-      throw WireError("the headers have more than \(HeaderRules.maximumBytes) bytes")
+      throw WireError(text: "\(field: "headers") has more than \(HeaderRules.maximumBytes) bytes")
     }
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try HeaderRules.check(name: name, value: value) }
     let names = Set(headers.keys.map { $0.lowercased() })
@@ -120,18 +126,26 @@ public struct JobOptions: Equatable, Sendable {
   }
 
   /// Checks an option that is sent as a header field: by HTTP only, and only once.
-  private func check(_ value: String, sentAs field: String, scheme: String?) throws(WireError) {
-    guard !value.isEmpty else { throw WireError("the \(field) is empty") }
-    try HeaderRules.check(value: value, of: field)
-    try checkIsOnlyOption(sentAs: field)
+  private func check(
+    _ option: String, _ value: String, sentAs header: String, scheme: String?
+  ) throws(WireError) {
+    guard !value.isEmpty else { throw WireError(text: "\(field: option) is empty") }
+    do throws(WireError) {
+      try HeaderRules.check(value: value, of: header)
+    } catch {
+      throw error.about(option)
+    }
+    try checkIsOnlyOption(option, sentAs: header)
     if let scheme, !["http", "https", "s3"].contains(scheme) {
-      throw WireError("the \(field) is for http, https and s3: \(scheme) has no header fields")
+      throw WireError(text: "\(field: option) is for http, https and s3: \(scheme) has no header fields")
     }
   }
 
   /// An option that is sent as a header field must not be among the header fields, too.
-  func checkIsOnlyOption(sentAs field: String) throws(WireError) {
-    guard !(Array(headers.keys) + Array(secretHeaders.keys)).contains(where: { $0.lowercased() == field.lowercased() })
-    else { throw WireError("the header \(field) is given twice: as an option of its own and among the headers") }
+  func checkIsOnlyOption(_ option: String, sentAs header: String) throws(WireError) {
+    func gives(_ names: some Sequence<String>) -> Bool { names.contains { $0.lowercased() == header.lowercased() } }
+    let others: String? = gives(headers.keys) ? "headers" : gives(secretHeaders.keys) ? "secretHeaders" : nil
+    guard let others else { return }
+    throw WireError(text: "the header \(header) is given twice: by \(field: option) and in \(field: others)")
   }
 }

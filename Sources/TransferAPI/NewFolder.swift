@@ -40,19 +40,24 @@ extension NewFolder: Codable {
     case directory, to, settle, recursive, newOnly, batch, priority
   }
 
-  private static let names = JobOptions.names.union(CodingKeys.allCases.map(\.rawValue))
+  /// The names of all fields in JSON.
+  public static let names = JobOptions.names.union(CodingKeys.allCases.map(\.rawValue))
 
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
     _ = try decoder.fieldNames(known: Self.names.contains)
     let container = try decoder.container(keyedBy: CodingKeys.self)
     for key in [CodingKeys.directory, .to] where !container.contains(key) {
-      throw WireError("missing field \"\(key.rawValue)\"")
+      throw WireError(text: "missing field \"\(field: key.rawValue)\"")
     }
     self.init(
       directory: try container.decode(String.self, forKey: .directory),
       to: try container.decode(String.self, forKey: .to))
-    settle = try container.decodeIfPresent(TimeSpan.self, forKey: .settle)?.seconds
+    do {
+      settle = try container.decodeIfPresent(TimeSpan.self, forKey: .settle)?.seconds
+    } catch let error as WireError {
+      throw error.about("settle")
+    }
     recursive = try container.decodeIfPresent(Bool.self, forKey: .recursive) ?? false
     newOnly = try container.decodeIfPresent(Bool.self, forKey: .newOnly) ?? false
     batch = try container.decodeIfPresent(String.self, forKey: .batch)
@@ -60,9 +65,11 @@ extension NewFolder: Codable {
     options = try JobOptions(from: decoder)
     // The field of the folder; listings have an option of the same name.
     options.listing.recursive = false
-    if options.listing != .init() { throw WireError("include, exclude and maxDepth are for listings") }
-    if let name = options.firstDownloadOption { throw WireError("\(name) is for downloads") }
-    if options.upload.collection != nil { throw WireError("collection follows from \"to\"") }
+    if let name = options.listing.firstGiven { throw WireError(text: "\(field: name) is for listings") }
+    if let name = options.firstDownloadOption { throw WireError(text: "\(field: name) is for downloads") }
+    if options.upload.collection != nil {
+      throw WireError(text: "\(field: "collection") follows from \(field: "to"); leave it out")
+    }
   }
 
   /// Writes only what differs from the defaults.

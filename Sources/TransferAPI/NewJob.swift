@@ -55,7 +55,8 @@ extension NewJob: Codable {
   /// The most bytes that ``optionsField`` may have.
   public static let maximumOptionsBytes = 8 << 10
 
-  private static let names = JobOptions.names.union(CodingKeys.allCases.map(\.rawValue))
+  /// The names of all fields in JSON.
+  public static let names = JobOptions.names.union(CodingKeys.allCases.map(\.rawValue))
 
   /// - Throws: `WireError` for an unknown or malformed field.
   public init(from decoder: any Decoder) throws {
@@ -63,16 +64,16 @@ extension NewJob: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let spool = try container.decodeIfPresent(String.self, forKey: .spool)
     guard !container.contains(.source) || !container.contains(.url) else {
-      throw WireError("give either source or url, not both")
+      throw WireError(text: "give either \(field: "source") or \(field: "url"), not both")
     }
     let isTemplate = decoder.userInfo[.newJobIsTemplate] as? Bool ?? false
     if isTemplate, let name = ["source", "url", "spool"].first(where: given.contains) {
-      throw WireError("\(name) is not a common option: the body lists the sources")
+      throw WireError(text: "\(field: name) is not a common option: the body lists the sources")
     }
     guard
       let source = try container.decodeIfPresent(String.self, forKey: .source)
         ?? container.decodeIfPresent(String.self, forKey: .url) ?? (isTemplate || spool != nil ? "" : nil)
-    else { throw WireError("missing field \"source\"") }
+    else { throw WireError(text: "missing field \"\(field: "source")\"") }
     self.init(source: source)
     self.spool = spool
     let expected = decoder.userInfo[.newJobKind] as? JobKind
@@ -80,22 +81,26 @@ extension NewJob: Codable {
     let named = try container.decodeIfPresent(JobKind.self, forKey: .kind)
     let target = try container.decodeIfPresent(String.self, forKey: .thenUpload)
     kind = named ?? (options.listing.recursive ? .listing : target != nil ? .relay : expected ?? .download)
-    if target != nil, kind != .relay { throw WireError("thenUpload is for relays, not for \(kind.rawValue)s") }
+    if target != nil, kind != .relay {
+      throw WireError(text: "\(field: "thenUpload") is for relays, not for \(kind.rawValue)s")
+    }
     guard target == nil || !container.contains(.destination) else {
-      throw WireError("give either thenUpload or destination, not both")
+      throw WireError(text: "give either \(field: "thenUpload") or \(field: "destination"), not both")
     }
     if options.listing.recursive, kind != .listing {
-      throw WireError("recursive is for listings, not for \(kind.rawValue)s")
+      throw WireError(text: "\(field: "recursive") is for listings, not for \(kind.rawValue)s")
     }
     options.listing.recursive = kind == .listing
     if isTemplate, let expected, kind != expected {
-      throw WireError("the body lists \(expected.rawValue)s, so kind cannot be \(kind.rawValue)")
+      throw WireError(text: "the body lists \(expected.rawValue)s, so \(field: "kind") cannot be \(kind.rawValue)")
     }
-    if kind == .relay, spool != nil { throw WireError("spool is for uploads, not for relays") }
+    if kind == .relay, spool != nil {
+      throw WireError(text: "\(field: "spool") is for uploads, not for relays")
+    }
     if kind != .upload, kind != .relay,
       let name = (given + (spool == nil ? [] : ["spool"])).first(where: Self.isForUploads)
     {
-      throw WireError("\(name) is for uploads: \"kind\":\"upload\"")
+      throw WireError(text: "\(field: name) is for uploads: \"kind\":\"upload\"")
     }
     destination = try target ?? container.decodeIfPresent(String.self, forKey: .destination)
     directory = try container.decodeIfPresent(String.self, forKey: .directory)

@@ -126,7 +126,8 @@ private struct WordField<Word: OptionWord>: Codable, Equatable, Sendable {
     let text = try decoder.singleValueContainer().decode(String.self)
     guard let value = Word(rawValue: text) else {
       let words = Word.allCases.map(\.rawValue).joined(separator: ", ")
-      throw WireError("\(decoder.codingPath.last?.stringValue ?? "") \"\(text)\" is not one of \(words)")
+      let name = decoder.codingPath.last?.stringValue ?? ""
+      throw WireError(text: "\(field: name) \"\(text)\" is not one of \(words)")
     }
     self.value = value
   }

@@ -7,12 +7,37 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
   /// For people: what could not be done, why, what to do.
   public var detail: String
   public var status: Int
+  /// The fields of the request that `detail` names, in the order of their places; `nil`: none.
+  public var fields: [Field]?
+
+  /// A field of the request that `detail` names.
+  public struct Field: Codable, Equatable, Sendable {
+    /// In JSON.
+    public var name: String
+    /// Where the name stands in `detail`: the number of Unicode scalars before it.
+    public var at: Int
+
+    public init(name: String, at: Int) {
+      self.name = name
+      self.at = at
+    }
+  }
 
   public init(_ code: Code, _ detail: String) {
     self.code = code
     self.detail = detail
     self.status = code.status
   }
+
+  /// A problem that names fields of the request.
+  public init(_ code: Code, text: FieldText) {
+    self.init(code, text.description)
+    let fields = text.fields
+    if !fields.isEmpty { self.fields = fields }
+  }
+
+  /// `detail` with places for the names of its fields.
+  public var text: FieldText { FieldText(detail, fields: fields ?? []) }
 
   public var description: String { detail }
 

@@ -22,7 +22,7 @@ public enum SegmentCount: Codable, Equatable, Sendable {
     }
   }
 
-  private static let refusal = WireError("segments must be a number from 1 to \(maximum), or auto")
+  private static let refusal = WireError(text: "\(field: "segments") must be a number from 1 to \(maximum), or auto")
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()

@@ -83,26 +83,30 @@ public enum WireCoding {
   public static let maximumExplanation = 4000
 
   /// What is wrong with a JSON text, in one line for people. It may repeat a part of the text, cut at `maximumExplanation`.
-  public static func explain(_ error: any Error) -> String {
-    String(explanation(of: error).unicodeScalars.prefix(maximumExplanation))
-  }
+  public static func explain(_ error: any Error) -> String { explanation(of: error).description }
 
-  private static func explanation(of error: any Error) -> String {
+  /// The same with places for the names of fields.
+  public static func explanation(of error: any Error) -> FieldText { text(of: error).prefix(maximumExplanation) }
+
+  private static func text(of error: any Error) -> FieldText {
     switch error {
-    case let error as WireError: return error.description
+    case let error as WireError: return error.text
     case DecodingError.dataCorrupted(let context):
-      if let wire = context.underlyingError as? WireError { return wire.description }
-      return context.codingPath.isEmpty ? "not valid JSON" : "field \"\(path(context))\" cannot be read"
-    case DecodingError.keyNotFound(let key, _): return "missing field \"\(key.stringValue)\""
+      if let wire = context.underlyingError as? WireError { return wire.text }
+      guard let place = place(of: context) else { return "not valid JSON" }
+      return "field \"\(field: place.field)\(place.rest)\" cannot be read"
+    case DecodingError.keyNotFound(let key, _): return "missing field \"\(field: key.stringValue)\""
     case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-      return context.codingPath.isEmpty
-        ? "not a JSON object" : "field \"\(path(context))\" has the wrong type"
-    default: return String(describing: error)
+      guard let place = place(of: context) else { return "not a JSON object" }
+      return "field \"\(field: place.field)\(place.rest)\" has the wrong type"
+    default: return FieldText(String(describing: error))
     }
   }
 
-  private static func path(_ context: DecodingError.Context) -> String {
-    context.codingPath.map(\.stringValue).joined(separator: ".")
+  /// The field of a fault, and the way from it to the fault; `nil` for the whole text.
+  private static func place(of context: DecodingError.Context) -> (field: String, rest: String)? {
+    guard let first = context.codingPath.first else { return nil }
+    return (first.stringValue, context.codingPath.dropFirst().map { ".\($0.stringValue)" }.joined())
   }
 }
 
@@ -117,7 +121,9 @@ extension Decoder {
   /// - Throws: `WireError` for one that is not known.
   func fieldNames(known isKnown: (String) -> Bool) throws -> [String] {
     let names = try fieldNames()
-    if let unknown = names.first(where: { !isKnown($0) }) { throw WireError("unknown field \"\(unknown)\"") }
+    if let unknown = names.first(where: { !isKnown($0) }) {
+      throw WireError(text: "unknown field \"\(field: unknown)\"")
+    }
     return names
   }
 

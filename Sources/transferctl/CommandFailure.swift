@@ -15,12 +15,12 @@ struct CommandFailure: Error, Equatable {
   init?(_ error: any Error) {
     switch error {
     case let failure as CommandFailure: self = failure
-    case let problem as Problem: self.init(ExitStatus(problem.code), problem.detail)
+    case let problem as Problem: self.init(ExitStatus(problem.code), problem.text.namingOptions)
     case ControlError.unreachable(let reason): self.init(.unreachable, reason)
     case ControlError.unexpected(let reason): self.init(.failed, reason)
     case let fault as FileFault: self.init(fault.status, fault.description)
     case let error as OutputError: self.init(.failed, error.description)
-    case let error as WireError: self.init(.usage, error.description)
+    case let error as WireError: self.init(.usage, error.text.namingOptions)
     case is CancellationError: self.init(.interrupted)
     default: return nil
     }

@@ -83,7 +83,8 @@ import Testing
     let first = try await daemon.add(url, "-d", daemon.downloads, "--paused", "--batch", "a")
     let second = try await daemon.add(url + "2", "-d", daemon.downloads, "--paused", "--after", "batch:a")
     for (after, batch, status, words) in [
-      ("99", "x", 4, "no job 99"), ("batch:z", "x", 4, "no batch \"z\""), ("batch:x", "x", 64, "its own batch"),
+      ("99", "x", 4, "no job 99"), ("batch:z", "x", 4, "no batch \"z\""),
+      ("batch:x", "x", 64, "--after names the job's own batch"),
       (second, "a", 64, "neither would ever begin"), ("0", "x", 64, "neither the id"), ("batch:", "x", 64, "after"),
       ("-1", "x", 64, "after"),
     ] as [(String, String, Int32, String)] {

@@ -295,7 +295,7 @@ import Testing
     "a mistake is named before a job exists",
     arguments: [
       (["--proxy", "127.0.0.1:3128"], 64, "http://HOST:PORT"), (["--proxy", "ftp://h"], 64, "not ftp"),
-      (["--proxy-credentials", "env:A"], 64, "name it with proxy"), (["--proxy", "http://h/x"], 64, "has a path"),
+      (["--proxy-credentials", "env:A"], 64, "name it with --proxy"), (["--proxy", "http://h/x"], 64, "has a path"),
       (["--cookies", "/nonexistent/c"], 1, "/nonexistent/c"), (["--ca", "/nonexistent/c"], 1, "/nonexistent/c"),
       (["--ca", "/etc/passwd"], 64, "no PEM certificate"), (["--cookies", "/etc/passwd"], 64, "line 1"),
       (["--cert", "CLIENT"], 64, "--cert-key"), (["--cert-key", "CLIENT"], 64, "which is missing"),

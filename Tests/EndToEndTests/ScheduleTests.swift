@@ -177,7 +177,8 @@ import Testing
     arguments: [
       (["--not-before", "25:00"], "22:00 or +2h"), (["--deadline", "yesterday"], "22:00 or +2h"),
       (["--deadline", "2020-01-01T00:00:00Z"], "has passed"), (["--retry-for", "0"], "retry-for"),
-      (["--not-before", "+2h", "--deadline", "+1h"], "not after notBefore"), (["--not-befor", "+1h"], "--not-before"),
+      (["--not-before", "+2h", "--deadline", "+1h"], "--deadline is not later than --not-before"),
+      (["--not-befor", "+1h"], "--not-before"),
     ] as [([String], String)])
   func mistakes(_ options: [String], _ words: String) async throws {
     let daemon = try await Daemon()

@@ -58,8 +58,8 @@ import Testing
       (#"{"directory":"/a","to":"x","key":"k"}"#, "unknown field \"key\""),
       (#"{"directory":"/a","to":"x","segments":2}"#, "segments is for downloads"),
       (#"{"directory":"/a","to":"x","collection":"https://h/"}"#, "collection follows"),
-      (#"{"directory":"/a","to":"x","recursive":true,"maxDepth":2}"#, "are for listings"),
-      (#"{"directory":"/a","to":"x","include":["*.gz"]}"#, "are for listings"),
+      (#"{"directory":"/a","to":"x","recursive":true,"maxDepth":2}"#, "is for listings"),
+      (#"{"directory":"/a","to":"x","include":["*.gz"]}"#, "is for listings"),
     ])
   func refused(_ json: String, _ words: String) {
     #expect(self.refusal(#"{"directory":"/a","to":"x","settle":0}"#) != nil)

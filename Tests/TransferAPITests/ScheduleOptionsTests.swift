@@ -56,7 +56,7 @@ import Testing
       (#"[0]"#, "not the id of a job"), (#"[-1]"#, "not the id of a job"), (#"["x"]"#, "neither the id"),
       (#"["batch:"]"#, "1 to 1024 bytes"), (#"["-1"]"#, "neither the id"),
       (#"["batch:a\u0007"]"#, "control characters"),
-      ("[" + (1...65).map(String.init).joined(separator: ",") + "]", "at most 64"),
+      ("[" + (1...65).map(String.init).joined(separator: ",") + "]", "more than 64"),
     ])
   func wrong(_ after: String, _ words: String) {
     let refusal = refusal(#"{"source":"http://h/a","after":\#(after)}"#)

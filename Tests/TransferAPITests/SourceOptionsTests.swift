@@ -41,7 +41,7 @@ import Testing
     }
     #expect(fault { ($0.size, $0.pieces) = (1025, pieces(32)) } == nil)
     for (size, pieces, reason) in [
-      (nil, pieces(32), "need the file's size"), (1024, pieces(32), "do not match"), (2049, pieces(32), "do not match"),
+      (nil, pieces(32), "pieces needs size"), (1024, pieces(32), "do not match"), (2049, pieces(32), "do not match"),
       (1025, pieces(33), "whole digests"), (1025, pieces(0), "whole digests"), (1025, pieces(32, length: 1), "length"),
       (1025, pieces(32, length: .max), "length"), (1025, pieces(32, algorithm: "x"), "unknown algorithm"),
       (1025, pieces(FilePieces.maximumBytes + 16), "at most"),

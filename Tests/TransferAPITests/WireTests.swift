@@ -107,7 +107,7 @@ import TransferAPI
       (#"{"source":"x","url":"y"}"#, "give either source or url, not both"),
       (#"{"source":5}"#, "field \"source\" has the wrong type"), (#"[1]"#, "not a JSON object"),
       (#"{"source":"#, "not valid JSON"),
-      (#"{"source":"x","limitRate":0}"#, "a rate is a number of bytes a second, 1 or more, with K, M or G"),
+      (#"{"source":"x","limitRate":0}"#, "limitRate: a rate is a number of bytes a second, 1 or more, with K, M or G"),
     ])
   func explanations(_ json: String, _ expected: String) {
     do {

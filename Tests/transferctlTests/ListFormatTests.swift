@@ -151,7 +151,7 @@ import WireValues
       ("url,priority\nhttp://h/1,high\n", "line 2: priority is a number"),
       ("url,paused\nhttp://h/1,maybe\n", "line 2: paused is true or false"), ("url,out\nhttp://h/1,../x\n", "line 2: "),
       ("url,retries\nhttp://h/1,-1\n", "line 2: retries is"), ("url,out,destination\nhttp://h/1,a,b\n", "line 2: "),
-      ("url,checksum\nhttp://h/1,md5=1\n", "line 2: "), ("url,header\nhttp://h/1,X\n", "line 2: a header must have"),
+      ("url,checksum\nhttp://h/1,md5=1\n", "line 2: "), ("url,header\nhttp://h/1,X\n", "line 2: header: a header must"),
     ])
   func csvFaults(_ text: String, _ fault: String) throws {
     let found = try read(text, .csv)

@@ -113,4 +113,18 @@ import TransferAPI
     #expect(problem.code == .invalid)
     #expect(!problem.detail.isEmpty)
   }
+
+  @Test("a refusal names its fields in a place of their own, for faces that call them otherwise")
+  func fields() throws {
+    func names(_ change: (inout NewJob) -> Void) -> [String] {
+      problem(job("https://h/x", change))?.fields?.map(\.name) ?? []
+    }
+    #expect(names { $0.priority = 1001 } == ["priority"])
+    #expect(names { ($0.options.download.ifChanged, $0.key) = (true, "k") } == ["ifChanged", "key"])
+    #expect(names { $0.options.download.checksum = "sha-256=00" } == ["checksum"])
+    #expect(names { $0.options.network.resolve = ["x"] } == ["resolve"])
+    #expect(names { $0.options.s3.region = "r" } == ["region", "protocol"])
+    #expect(names { $0.options.referer = "x" } == ["referer"])
+    #expect(names { $0.source = "https://h/a b" } == [])
+  }
 }

@@ -20,6 +20,8 @@ struct BulkBody: Sendable {
   let pieces: @Sendable () -> @Sendable () throws -> Data?
   /// Where a line comes from.
   let origin: @Sendable (Int) -> JobLines.Origin?
+  /// What the fields of a list's lines are called.
+  let naming: FieldNaming
 
   /// Whether a file of a list that is missing when the daemon looks for it is skipped: another run may have moved it.
   var skipsMissing = false
@@ -45,6 +47,7 @@ struct BulkBody: Sendable {
     (count, areKeyed) = (list.count, false)
     pieces = { list.pieces() }
     origin = { list.origin(ofLine: $0) }
+    naming = .options
   }
 
   private init(_ lines: JobLines, as form: Form, areKeyed: Bool) {
@@ -52,6 +55,7 @@ struct BulkBody: Sendable {
     (count, self.areKeyed) = (lines.count, areKeyed)
     pieces = { lines.spool.pieces() }
     origin = { lines.origin(ofLine: $0) }
+    naming = lines.naming
   }
 
   var contentType: String {

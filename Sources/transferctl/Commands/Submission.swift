@@ -143,8 +143,10 @@ struct Submission {
     } else if let problem = result.error {
       refused += 1
       if failure == nil { failure = ExitStatus(problem.code) }
-      Notice.say(
-        result.line.flatMap(body.origin).map { "\($0): \(problem.detail)" } ?? "transferctl: \(problem.detail)")
+      let origin = result.line.flatMap(body.origin)
+      let naming = origin?.isLine ?? false ? body.naming : .options
+      let words = problem.text.named { naming.name(of: $0) }
+      Notice.say(origin.map { "\($0): \(words)" } ?? "transferctl: \(words)")
     } else if let id = result.id {
       addedCount += 1
       if keepsIDs { added.append(id.rawValue...id.rawValue) }
@@ -178,7 +180,8 @@ extension JobLines.Fault {
 }
 
 extension JobLines.Origin {
-  fileprivate var isLine: Bool {
+  /// Whether it is a line or an item of a list.
+  var isLine: Bool {
     switch self {
     case .line, .item: true
     case .argument, .path: false

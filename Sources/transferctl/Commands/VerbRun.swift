@@ -30,7 +30,8 @@ enum VerbRun {
 
   /// The daemon's message, with the job's id if the message lacks it.
   static func words(_ problem: Problem, about id: JobID) -> String {
-    problem.detail.contains("job \(id)") ? problem.detail : "job \(id): \(problem.detail)"
+    let words = problem.text.namingOptions
+    return words.contains("job \(id)") ? words : "job \(id): \(words)"
   }
 
   private static func done(_ verb: JobVerb, _ jobs: String) -> String {

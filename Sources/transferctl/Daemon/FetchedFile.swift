@@ -62,7 +62,7 @@ struct FetchedFile {
     do {
       added = try await client.post("/v1/jobs", job(to: path, mode: mode))
     } catch let problem as Problem where ![.destinationMissing, .permission].contains(problem.code) {
-      throw failure(problem.detail, ExitStatus(problem.code))
+      throw failure(problem.text.namingOptions, ExitStatus(problem.code))
     }
     guard let id = added.id else { throw ControlError.unexpected("the response of transferd has no id") }
     var last = client

@@ -90,6 +90,11 @@ struct Aria2Entry: Equatable, Sendable {
     "all-proxy": "proxy", "load-cookies": "cookies", "ca-certificate": "ca", "certificate": "cert",
     "private-key": "certKey", "allow-overwrite": "replace", "remote-time": "remoteTime", "pause": "paused",
   ]
+
+  /// The names of options, by those of their fields in JSON.
+  static let namesOfFields = [
+    "destination": "out", "headers": "header", "segments": "split", "insecure": "check-certificate",
+  ].merging(names.map { ($0.value, $0.key) }) { first, _ in first }
 }
 
 /// Collects the entries of an aria2 input file from its lines.

@@ -51,6 +51,20 @@ struct CSVColumns: Equatable, Sendable {
     }
   }
 
+  /// The names of the columns, by those of their fields in JSON.
+  var namesOfFields: [String: String] {
+    var result: [String: String] = [:]
+    for (column, name) in zip(columns, names) {
+      switch column {
+      case .output: result["destination"] = name
+      case .field(let field): result[field] = name
+      case .retries: result["maxAttempts"] = name
+      case .http1: result["httpVersion"] = name
+      }
+    }
+    return result
+  }
+
   /// `limit-rate` → `limitRate`
   private static func camelCase(_ name: String) -> String {
     let words = name.split(separator: "-", omittingEmptySubsequences: false)

@@ -22,7 +22,9 @@ extension JobDefaults {
   /// - Parameter given: the names of the fields that the line sets.
   func makeRelay(_ job: inout NewJob, _ given: Set<String>) throws(WireError) {
     if let name = ["destination", "directory"].first(where: given.contains), job.kind != .relay {
-      throw WireError("\(name) is a path, and --then-upload leaves no file here; name another target with thenUpload")
+      throw WireError(
+        text:
+          "\(field: name) is a path, and --then-upload leaves no file here; name another target with \"thenUpload\"")
     }
     guard given.isDisjoint(with: ["kind", "recursive"]) || job.kind == .relay else {
       throw WireError("a \(job.kind.rawValue) cannot be uploaded again; leave out --then-upload, or this line")

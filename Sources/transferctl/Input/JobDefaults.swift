@@ -56,9 +56,14 @@ struct JobDefaults: Sendable {
   }
 
   /// The job of a JSON line, whose fields override the options.
-  func job(json: Data, decoder: JSONDecoder = WireCoding.decoder(), number: Int = 1) throws -> NewJob {
+  /// - Parameter naming: what its fields are called in errors.
+  func job(
+    json: Data, decoder: JSONDecoder = WireCoding.decoder(), number: Int = 1, naming: FieldNaming = .options
+  ) throws -> NewJob {
     let given = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
-    return try completed(try decoder.decode(NewJob.self, from: json), given: given, number: number)
+    return try naming.explaining(given) {
+      try completed(try decoder.decode(NewJob.self, from: json), given: given, number: number)
+    }
   }
 
   /// - Parameters:
@@ -104,9 +109,12 @@ struct JobDefaults: Sendable {
   /// Sets the line's destination or directory, or else those of the options; both absolute.
   private func resolveDestination(of job: inout NewJob, _ given: Set<String>, _ number: Int) throws {
     if let destination = job.destination {
-      guard job.directory == nil else { throw WireError("destination and directory cannot be combined") }
+      guard job.directory == nil else {
+        throw WireError(text: "\(field: "destination") and \(field: "directory") cannot be combined")
+      }
       guard !destination.hasTrailingSlash else {
-        throw WireError("destination names a directory: \(destination)")
+        throw WireError(
+          text: "\(field: "destination") names a directory, \(destination); give \(field: "directory") for that")
       }
       job.destination = try paths.absolute(destination, relativeTo: directory)
       if !given.contains("nameFromResponse") { job.options.download.nameFromResponse = false }

@@ -66,8 +66,16 @@ struct JobFields: Encodable {
   }
 
   /// Sets a field from a text: flags are `true` or `false`, items of arrays are separated by blanks, header fields by new lines.
-  /// - Throws: `WireError` for a text that the field cannot have.
+  /// - Throws: `WireError` that names the field, for a text that it cannot have.
   mutating func set(_ name: String, _ text: String) throws(WireError) {
+    do throws(WireError) {
+      try setValue(name, text)
+    } catch {
+      throw error.about(name)
+    }
+  }
+
+  private mutating func setValue(_ name: String, _ text: String) throws(WireError) {
     switch Self.form(of: name) {
     case .flag: values[name] = .flag(try Self.flag(text, name))
     case .number: values[name] = .number(try Self.number(text, name))
@@ -88,12 +96,14 @@ struct JobFields: Encodable {
     switch text.lowercased() {
     case "true", "yes", "1": true
     case "false", "no", "0": false
-    default: throw WireError("\(name) is true or false, not \"\(text.printable)\"")
+    default: throw WireError(text: "\(field: name) is true or false, not \"\(text.printable)\"")
     }
   }
 
   private static func number(_ text: String, _ name: String) throws(WireError) -> Int {
-    guard let number = Int(text) else { throw WireError("\(name) is a number, not \"\(text.printable)\"") }
+    guard let number = Int(text) else {
+      throw WireError(text: "\(field: name) is a number, not \"\(text.printable)\"")
+    }
     return number
   }
 

@@ -20,6 +20,8 @@ extension JobLines {
     case .csv: return try add(csv: file, defaults)
     case .auto, .urls, .jsonl: break
     }
+    let naming = FieldNaming(format == .urls ? .plain : .json, options: defaults.job.givenFields)
+    self.naming = naming
     var failure: (any Error)?
     try InputLines.each(in: file) { number, line in
       guard failure == nil else { return }
@@ -38,7 +40,9 @@ extension JobLines {
         return
       }
       let next = nextNumber
-      take(.line(number)) { decoder in try defaults.job(json: Data(text.utf8), decoder: decoder, number: next) }
+      take(.line(number)) { decoder in
+        try defaults.job(json: Data(text.utf8), decoder: decoder, number: next, naming: naming)
+      }
     }
     if let failure { throw failure }
   }
@@ -64,6 +68,7 @@ extension JobLines {
   }
 
   private mutating func add(aria2 file: ListFile, _ defaults: JobDefaults) throws {
+    naming = FieldNaming(.names(Aria2Entry.namesOfFields), options: defaults.job.givenFields)
     var entries = Aria2Entries()
     try InputLines.eachLiteral(in: file, separator: UInt8(ascii: "\n")) { number, line in
       do {
@@ -83,13 +88,15 @@ extension JobLines {
       let fields = try entry.fields()
       take(.line(entry.line), fields, defaults)
     } catch let error as Aria2Entry.OptionError {
-      add(fault: Fault(origin: .line(error.line), message: error.error.description, status: .usage))
+      let message = error.error.text.named { Aria2Entry.namesOfFields[$0] }
+      add(fault: Fault(origin: .line(error.line), message: message, status: .usage))
     } catch {
       add(fault: Fault(origin: .line(entry.line), message: "\(error)", status: .usage))
     }
   }
 
   private mutating func add(csv file: ListFile, _ defaults: JobDefaults) throws {
+    let options = defaults.job.givenFields
     var parser = CSVParser()
     var columns: CSVColumns?
     do {
@@ -100,12 +107,14 @@ extension JobLines {
           } catch {
             throw WireError("line \(record.line): \(error)")
           }
+          naming = FieldNaming(.names(columns?.namesOfFields ?? [:]), options: options)
           return
         }
         do throws(WireError) {
           self.take(.line(record.line), try known.fields(of: record), defaults)
         } catch {
-          add(fault: Fault(origin: .line(record.line), message: error.description, status: .usage))
+          let message = error.text.named { known.namesOfFields[$0] }
+          add(fault: Fault(origin: .line(record.line), message: message, status: .usage))
         }
       }
       var reader = file.reader()
@@ -118,9 +127,9 @@ extension JobLines {
   }
 
   private mutating func take(_ origin: Origin, _ fields: JobFields, _ defaults: JobDefaults) {
-    let (number, encoder) = (nextNumber, encoder)
+    let (number, encoder, naming) = (nextNumber, encoder, naming)
     take(origin) { decoder in
-      try defaults.job(json: try fields.json(encoder), decoder: decoder, number: number)
+      try defaults.job(json: try fields.json(encoder), decoder: decoder, number: number, naming: naming)
     }
   }
 }

@@ -48,20 +48,24 @@ extension JobLines {
   /// Adds lines of JSON with the fields of a new upload. Only `source` is required.
   /// - Throws: `CommandFailure` for a manifest that cannot be read.
   mutating func add(manifest: ListFile, _ plan: UploadPlan, _ files: SourceFiles) throws {
+    let naming = FieldNaming(.json, options: plan.job.givenFields)
+    self.naming = naming
     try InputLines.each(in: manifest) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
         let names = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
         decoder.userInfo[.newJobKind] = JobKind.upload
-        let job = try decoder.decode(NewJob.self, from: json)
-        guard job.kind == .upload, job.spool == nil else {
-          throw WireError("a manifest may only contain uploads of files")
+        return try naming.explaining(names) {
+          let job = try decoder.decode(NewJob.self, from: json)
+          guard job.kind == .upload, job.spool == nil else {
+            throw WireError("a manifest may only contain uploads of files")
+          }
+          var given = job
+          if case .move(let directory) = job.options.onSuccess {
+            given.options.onSuccess = .move(to: try files.paths.absolute(directory))
+          }
+          return try plan.completed(given, files.file(job.source, relativeTo: files.root), given: names)
         }
-        var given = job
-        if case .move(let directory) = job.options.onSuccess {
-          given.options.onSuccess = .move(to: try files.paths.absolute(directory))
-        }
-        return try plan.completed(given, files.file(job.source, relativeTo: files.root), given: names)
       }
     }
   }

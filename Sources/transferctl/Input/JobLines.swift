@@ -58,6 +58,8 @@ struct JobLines: Sendable {
   private var check = URLCheck()
   /// Whether a job names its file where the daemon would derive the name from the URL.
   private let namesFiles: Bool
+  /// What the fields of the lines that a list has are called.
+  var naming = FieldNaming.options
 
   init(_ form: Form = .json, namesFiles: Bool = false) {
     self.form = form
@@ -98,12 +100,14 @@ struct JobLines: Sendable {
   /// Adds lines that are `ExportedJob` or `NewJob` objects. Exported jobs in a final state are counted and left out.
   /// - Throws: `CommandFailure` for a file that cannot be read.
   mutating func add(exported file: ListFile, _ defaults: JobDefaults) throws {
+    let naming = FieldNaming(.json)
+    self.naming = naming
     try InputLines.each(in: file) { number, line in
       take(.line(number)) { decoder in
         let json = Data(try line.get().utf8)
         let names = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
         guard names.contains("request") else {
-          return try Self.whole(try defaults.job(json: json, decoder: decoder))
+          return try Self.whole(try defaults.job(json: json, decoder: decoder, naming: naming))
         }
         let exported = try decoder.decode(ExportedJob.self, from: json)
         guard !exported.state.isFinal else { return nil }
@@ -146,7 +150,7 @@ struct JobLines: Sendable {
       self.origin.append(origin)
       if job.key == nil { areKeyed = false }
     } catch {
-      let failure = CommandFailure(error) ?? CommandFailure(.usage, WireCoding.explain(error))
+      let failure = failure(error, in: origin)
       faults.append(
         Fault(
           origin: origin, message: failure.message ?? "cannot be read", status: failure.status,
@@ -156,6 +160,13 @@ struct JobLines: Sendable {
 }
 
 extension JobLines {
+  /// What is reported for an error. One that names fields names them as the list does.
+  private func failure(_ error: any Error, in origin: Origin) -> CommandFailure {
+    if !(error is WireError), let failure = CommandFailure(error) { return failure }
+    let naming = origin.isLine ? naming : .options
+    return CommandFailure(.usage, WireCoding.explanation(of: error).named { naming.name(of: $0) })
+  }
+
   private func line(of job: NewJob) throws -> [UInt8] {
     switch form {
     case .json: try encoder.encode(job) + [UInt8(ascii: "\n")]

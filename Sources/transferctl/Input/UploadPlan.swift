@@ -55,7 +55,9 @@ struct UploadPlan: Sendable {
     if let destination = given.destination, !destination.isEmpty {
       template = try UploadTemplate(parsing: destination)
     } else {
-      guard let target else { throw WireError("no target is given; add a destination or use --to") }
+      guard let target else {
+        throw WireError("no target is given; add \"destination\" to the line, or use --to")
+      }
       template = target
     }
     template.fill(&result, for: file, keepsPath: keepsPaths, namesCollection: !names.contains("collection"))

@@ -41,7 +41,7 @@ struct AddOptions {
   private func template(_ paths: PathResolver, readingSources: Bool = true) throws -> NewJob {
     var template = try job.template(network, paths, readingSources: readingSources)
     template.key = download.key
-    template.options.onSuccess = try validated { try SuccessAction(parsing: download.onSuccess) }
+    template.options.onSuccess = try validated(about: "onSuccess") { try SuccessAction(parsing: download.onSuccess) }
     template.options.download = try download.options(paths)
     template.options.s3 = s3.options
     template.options.listing = listing.options

@@ -32,11 +32,13 @@ enum DetailFormat: String, ExpressibleByArgument, CaseIterable {
   }
 }
 
-/// Runs a check and reports its failure as a usage error.
-func validated<Value>(_ check: () throws -> Value) throws -> Value {
+/// Runs a check and reports its failure as a usage error, which names options.
+/// - Parameter field: whose value is checked: the failure names its option in any case. The name in JSON.
+func validated<Value>(about field: String? = nil, _ check: () throws -> Value) throws -> Value {
   do {
     return try check()
   } catch let error as WireError {
-    throw ValidationError(error.description.printable)
+    let failure = if let field { error.about(field) } else { error }
+    throw ValidationError(failure.text.namingOptions.printable)
   }
 }

@@ -86,8 +86,8 @@ struct DownloadArguments: ParsableArguments {
     if let output { _ = try validated { try OutputTemplate(parsing: output) } }
     if let directory, directory.isEmpty { throw ValidationError("-d is empty.") }
     if let partDir, partDir.isEmpty { throw ValidationError("--part-dir is empty.") }
-    if let checksum { _ = try validated { try Checksum(parsing: checksum) } }
-    if let segments { _ = try validated { try SegmentCount(parsing: segments) } }
+    if let checksum { _ = try validated(about: "checksum") { try Checksum(parsing: checksum) } }
+    if let segments { _ = try validated(about: "segments") { try SegmentCount(parsing: segments) } }
   }
 
   func options(_ paths: PathResolver) throws -> JobOptions.Download {
@@ -98,7 +98,7 @@ struct DownloadArguments: ParsableArguments {
     (options.checksum, options.mode, options.remoteTime) = (checksum, mode, remoteTime)
     options.maxSize = maxSize?.bytes
     options.mirrors = mirrors
-    options.urlFrom = try urlFrom.map { text in try validated { try SecretReference(parsing: text) } }
+    options.urlFrom = try urlFrom.map { text in try validated(about: "urlFrom") { try SecretReference(parsing: text) } }
     options.partDir = try partDir.map { try paths.absolute($0) }
     if let segments { options.segments = try SegmentCount(parsing: segments) }
     return options

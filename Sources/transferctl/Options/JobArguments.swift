@@ -118,12 +118,22 @@ struct JobArguments: ParsableArguments {
     options.stallTimeout = stallTimeout?.seconds
     options.userAgent = userAgent
     options.referer = referer
-    options.schedule.notBefore = try notBefore.map { text in try validated { try StartTime.date(text) } }
-    options.schedule.deadline = try deadline.map { text in try validated { try StartTime.date(text) } }
+    options.schedule.notBefore = try notBefore.map { text in
+      try validated(about: "notBefore") { try StartTime.date(text) }
+    }
+    options.schedule.deadline = try deadline.map { text in
+      try validated(about: "deadline") { try StartTime.date(text) }
+    }
     options.schedule.retryFor = retryFor?.seconds
-    options.schedule.window = try window.map { text in try validated { try DailyWindow(parsing: text) } }
-    options.schedule.after = try after.map { text in try validated { try JobDependency(parsing: text) } }
-    options.credentials = try credentials.map { text in try validated { try SecretReference(parsing: text) } }
+    options.schedule.window = try window.map { text in
+      try validated(about: "window") { try DailyWindow(parsing: text) }
+    }
+    options.schedule.after = try after.map { text in
+      try validated(about: "after") { try JobDependency(parsing: text) }
+    }
+    options.credentials = try credentials.map { text in
+      try validated(about: "credentials") { try SecretReference(parsing: text) }
+    }
     try addHeaders(to: &options, readingSources: readingSources)
     return options
   }
@@ -137,14 +147,14 @@ struct JobArguments: ParsableArguments {
       }
     }
     for text in header where !text.hasPrefix("@") {
-      let (name, value) = try validated { try Syntax.header(text) }
+      let (name, value) = try validated(about: "headers") { try Syntax.header(text) }
       try Self.once(name, &names)
       options.headers[name] = value
     }
     for text in secretHeader {
-      let (name, value) = try validated { try Syntax.header(text) }
+      let (name, value) = try validated(about: "secretHeaders") { try Syntax.header(text) }
       try Self.once(name, &names)
-      options.secretHeaders[name] = try validated { try SecretHeader(parsing: value) }
+      options.secretHeaders[name] = try validated(about: "secretHeaders") { try SecretHeader(parsing: value) }
     }
   }
 

@@ -70,7 +70,7 @@ struct NetworkArguments: ParsableArguments {
     var options = JobOptions.Network()
     options.proxy = proxy
     options.proxyCredentials = try proxyCredentials.map { text in
-      try validated { try SecretReference(parsing: text) }
+      try validated(about: "proxyCredentials") { try SecretReference(parsing: text) }
     }
     options.cookies = try cookies.map { try paths.absolute($0) }
     options.ca = try ca.map { try paths.absolute($0) }

@@ -47,11 +47,9 @@ struct RelayArguments: ParsableArguments {
       throw ValidationError(
         "--then-upload has no fields; end it with a slash to add the file's name, and write a brace as %7B or %7D.")
     }
-    try validated {
-      try Syntax.check(url: thenUpload, schemes: URLText.uploadSchemes)
-      _ = try options()
-      _ = try relayOptions()
-    }
+    try validated(about: "thenUpload") { try Syntax.check(url: thenUpload, schemes: URLText.uploadSchemes) }
+    _ = try validated(about: "form") { try options() }
+    _ = try relayOptions()
   }
 
   func options() throws -> JobOptions.Upload {
@@ -63,7 +61,7 @@ struct RelayArguments: ParsableArguments {
   func relayOptions() throws -> JobOptions.Relay {
     var options = JobOptions.Relay()
     options.targetCredentials = try targetCredentials.map { text in
-      try validated { try SecretReference(parsing: text) }
+      try validated(about: "targetCredentials") { try SecretReference(parsing: text) }
     }
     return options
   }

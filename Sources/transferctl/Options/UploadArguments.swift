@@ -53,12 +53,11 @@ struct UploadArguments: ParsableArguments {
   var recursive = false
 
   func validate() throws {
-    try validated {
-      _ = try options()
-      _ = try SuccessAction(parsing: onSuccess)
-    }
-    if let to { _ = try validated { try UploadTemplate(parsing: to) } }
-    if let key { _ = try validated { try UploadTemplate(parsing: key) } }
+    _ = try validated(about: "form") { try options() }
+    _ = try validated(about: "onSuccess") { try SuccessAction(parsing: onSuccess) }
+    if let to { _ = try validated(about: "to") { try UploadTemplate(parsing: to) } }
+    if let key { _ = try validated(about: "key") { try UploadTemplate(parsing: key) } }
+    if to?.isEmpty == true { throw ValidationError("--to is empty.") }
     if root?.isEmpty == true { throw ValidationError("--root is empty.") }
   }
 

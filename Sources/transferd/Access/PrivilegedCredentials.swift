@@ -16,7 +16,9 @@ enum PrivilegedCredentials {
   ) throws(Problem) {
     guard options.s3.profile == nil else {
       throw Problem(
-        .permission, "cannot use a profile: only the user that runs transferd, and root, may use the service's profiles"
+        .permission,
+        text:
+          "cannot use \(field: "profile"): only the user that runs transferd, and root, may use the service's profiles"
       )
     }
     let isComplete = credentials.map { !$0.username.isEmpty && !$0.password.isEmpty } ?? false

@@ -20,8 +20,11 @@ struct ConnectionFiles: Sendable {
       case invalid
     }
 
-    let description: String
+    /// What is wrong, with a place for the option's name.
+    let text: FieldText
     let reason: Reason
+
+    var description: String { text.description }
   }
 
   /// The largest PEM file that is read: several times the size of the system's bundle.
@@ -46,7 +49,7 @@ struct ConnectionFiles: Sendable {
       do {
         identity = try ClientIdentity(certificatePEM: certificate, keyPEM: keyFile)
       } catch .noKey where options.certKey == nil {
-        throw Self.invalid("cert", path, "it holds no private key; name the key's file with certKey (--cert-key)")
+        throw Self.invalid("cert", path, "it holds no private key; name the key's file with \(field: "certKey")")
       } catch .noCertificate {
         throw Self.invalid("cert", path, "\(ClientIdentity.InvalidPEM.noCertificate)")
       } catch {
@@ -72,15 +75,15 @@ struct ConnectionFiles: Sendable {
     do {
       return try SmallFile.read(path, atMost: limit, rules: rules)
     } catch .file(.permission(let text)) {
-      throw Unusable(description: "\(option): \(text)", reason: .permission)
+      throw Unusable(text: "\(field: option): \(text)", reason: .permission)
     } catch .file(.io(let text, errno: let code)) where [EFBIG, EINVAL, EISDIR].contains(code) {
-      throw Unusable(description: "\(option): \(text)", reason: .invalid)
+      throw Unusable(text: "\(field: option): \(text)", reason: .invalid)
     } catch {
-      throw Unusable(description: "\(option): \(error)", reason: .unreadable)
+      throw Unusable(text: "\(field: option): \(error)", reason: .unreadable)
     }
   }
 
-  private static func invalid(_ option: String, _ path: String, _ reason: String) -> Unusable {
-    Unusable(description: "\(option): cannot use \(path): \(reason)", reason: .invalid)
+  private static func invalid(_ option: String, _ path: String, _ reason: FieldText) -> Unusable {
+    Unusable(text: "\(field: option): cannot use \(path): \(reason)", reason: .invalid)
   }
 }

@@ -79,7 +79,7 @@ struct ControlRequest: Sendable {
       do {
         return try WireCoding.decode(type, from: Data(body.bytes.readableBytesView))
       } catch {
-        throw Problem(.invalid, WireCoding.explain(error))
+        throw Problem(.invalid, text: WireCoding.explanation(of: error))
       }
     }
   }

@@ -15,15 +15,20 @@ enum FolderCheck {
     guard !folder.hasSecrets else {
       throw Problem(
         .invalid,
-        "a folder keeps no passwords, keys and tokens; name them with credentials or secretHeaders (env:, file:, exec:)"
+        text:
+          "a folder keeps no passwords, keys and tokens; name them with \(field: "credentials") or \(field: "secretHeaders") (env:, file:, exec:)"
       )
     }
     if folder.options.onSuccess != .keep, folder.settle == nil {
       throw Problem(
-        .invalid, "onSuccess \(folder.options.onSuccess) needs settle: say how long a file must not change")
+        .invalid,
+        text:
+          "\(field: "onSuccess") \(folder.options.onSuccess) needs \(field: "settle"): say how long a file must not change"
+      )
     }
     if folder.options.schedule.deadline != nil || folder.options.schedule.notBefore != nil {
-      throw Problem(.invalid, "notBefore and deadline are for single jobs, not for a folder")
+      throw Problem(
+        .invalid, text: "\(field: "notBefore") and \(field: "deadline") are for single jobs, not for a folder")
     }
     try checkURLs(of: folder)
     guard case .move(let target) = folder.options.onSuccess else { return folder }

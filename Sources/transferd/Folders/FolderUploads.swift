@@ -17,11 +17,11 @@ struct FolderUploads: Sendable {
   init(id: Int64, _ folder: NewFolder) throws(Problem) {
     self.id = id
     self.folder = folder
-    do {
+    do throws(WireError) {
       target = try UploadTemplate(parsing: folder.to)
       try folder.options.check()
     } catch {
-      throw Problem(.invalid, error.description)
+      throw Problem(.invalid, text: error.text)
     }
     if target.uses(.sha256) {
       throw Problem(.invalid, "{sha256} cannot be used for a folder: the daemon does not compute it before an upload")

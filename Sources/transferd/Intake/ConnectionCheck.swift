@@ -21,7 +21,7 @@ struct ConnectionCheck {
       _ = try ConnectionFiles(options, rules: rules)
       result = .success(())
     } catch {
-      result = .failure(Problem(Self.code(of: error.reason), error.description))
+      result = .failure(Problem(Self.code(of: error.reason), text: error.text))
     }
     last = (options, result)
     try result.get()

@@ -42,7 +42,9 @@ struct DestinationCheck {
       throw Problem(.destinationExists, "cannot write to \(spec.destination): it is a directory")
     }
     if spec.refusesExisting {
-      throw Problem(.destinationExists, "cannot write to \(spec.destination): it exists; use --replace to replace it")
+      throw Problem(
+        .destinationExists,
+        text: "cannot write to \(spec.destination): it exists; use \(field: "replace") to replace it")
     }
   }
 
@@ -63,7 +65,8 @@ struct DestinationCheck {
     guard !usable.contains(Array(path.utf8)) else { return }
     var status = stat()
     if stat(path, &status) != 0, errno == ENOENT {
-      throw Problem(.destinationMissing, "the directory of partDir, \(path), does not exist; create it first")
+      throw Problem(
+        .destinationMissing, text: "the directory of \(field: "partDir"), \(path), does not exist; create it first")
     }
     try Self.checkDirectory(path, creating: false)
     usable.insert(Array(path.utf8))
@@ -93,7 +96,9 @@ struct DestinationCheck {
     }
     guard errno == ENOENT, creating else {
       if errno == EACCES { throw Problem(.permission, "cannot access \(path): permission denied") }
-      throw Problem(.destinationMissing, "the directory \(path) does not exist; use --create-dirs to create it")
+      throw Problem(
+        .destinationMissing,
+        text: "the directory \(path) does not exist; use \(field: "createDirectories") to create it")
     }
     guard path != "/" else { return }
     try checkDirectory(path.parentPath, creating: true)

@@ -34,10 +34,15 @@ struct DownloadList {
   /// - Throws: `Problem` for an option that is wrong for every URL.
   init(_ job: NewJob, _ validation: JobValidation, _ network: NetworkRules) throws(Problem) {
     guard job.destination == nil else {
-      throw Problem(.invalid, "destination names one file; give directory for a list")
+      throw Problem(
+        .invalid, text: "\(field: "destination") names one file; give \(field: "directory") for a list")
     }
-    guard job.key == nil else { throw Problem(.invalid, "key names one job; a list of URLs cannot have one") }
-    guard let directory = job.directory else { throw Problem(.invalid, "missing field \"directory\"") }
+    guard job.key == nil else {
+      throw Problem(.invalid, text: "\(field: "key") names one job; a list of URLs cannot have one")
+    }
+    guard let directory = job.directory else {
+      throw Problem(.invalid, text: "missing field \"\(field: "directory")\"")
+    }
     let checked = try JobValidation.checked(directory, true)
     self.directory = checked
     self.job = job

@@ -9,7 +9,7 @@ extension JobIntake {
     do {
       if let priority = change.priority { try JobValidation.check(priority: priority) }
       if let rate = change.limitRate, rate < 0 {
-        throw Problem(.invalid, "the rate limit must be 0 (none) or more")
+        throw Problem(.invalid, text: "\(field: "limitRate") must be 0 (no limit) or more")
       }
       // Check the scope first: a job that is out of scope must not be stopped.
       guard let known = try await store.job(id, in: scope) else { throw StoreError.notFound(id) }

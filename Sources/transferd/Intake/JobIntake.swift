@@ -125,7 +125,7 @@ struct JobIntake: Sendable {
   /// Not for a job that is stored already: its deadline may have passed since.
   private static func checkDeadline(of spec: JobSpec, now: Date) throws(Problem) {
     guard let deadline = spec.options.schedule.deadline, deadline <= now else { return }
-    throw Problem(.invalid, "the deadline \(WireCoding.rfc3339(deadline)) has passed")
+    throw Problem(.invalid, text: "\(field: "deadline") \(WireCoding.rfc3339(deadline)) has passed")
   }
 
   /// Checks the destinations and sources in the file system, and syncs spooled files to disk.

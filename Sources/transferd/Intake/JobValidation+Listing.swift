@@ -10,7 +10,9 @@ extension JobValidation {
   func listingSpec(_ job: NewJob) throws(Problem) -> JobSpec {
     try Self.checkLength(of: job.source)
     let url = try Self.directoryURL(job.source)
-    guard let directory = job.directory else { throw Problem(.invalid, "missing field \"directory\"") }
+    guard let directory = job.directory else {
+      throw Problem(.invalid, text: "missing field \"\(field: "directory")\"")
+    }
     var spec = JobSpec(
       owner: caller.uid, url: url.string, origin: try Self.origin(of: url, job.options.s3),
       destination: try Self.checked(directory, true),
@@ -19,9 +21,9 @@ extension JobValidation {
     spec.options = try Self.checked(job.options, url)
     spec.options.listing.recursive = true
     if url.scheme == "s3" {
-      for text in [job.options.s3.profile, job.options.s3.region] { _ = try Self.name(text, "profile and region") }
-    } else if job.options.s3 != JobOptions.S3() {
-      throw Problem(.invalid, "endpoint, region and profile are for S3")
+      try Self.checkNames(job.options.s3)
+    } else {
+      try validated { try job.options.s3.checkUnused() }
     }
     return spec
   }

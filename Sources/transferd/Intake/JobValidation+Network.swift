@@ -8,13 +8,15 @@ extension JobValidation {
     do throws(TransferError) {
       _ = try ProxyChoice(options)
     } catch {
-      throw Problem(.invalid, "cannot use the proxy: \(error)")
+      throw Problem(.invalid, text: "\(field: "proxy"): \(error)")
     }
     for text in options.resolve {
       do throws(TransferError) {
         _ = try HostAddress(text)
+      } catch .invalidURL(let entry, let reason) {
+        throw Problem(.invalid, text: "cannot use \(field: "resolve") \"\(entry)\": \(reason)")
       } catch {
-        throw Problem(.invalid, "resolve: \(error)")
+        throw Problem(.invalid, text: "\(field: "resolve"): \(error)")
       }
     }
   }
@@ -26,6 +28,6 @@ extension JobValidation {
       ("interface", options.interface != nil),
     ].first { $0.1 }
     guard let named, !caller.has(.route) else { return }
-    throw Problem(.permission, "cannot use \(named.0): only the user that runs transferd, and root, may")
+    throw Problem(.permission, text: "cannot use \(field: named.0): only the user that runs transferd, and root, may")
   }
 }

@@ -14,11 +14,12 @@ extension JobValidation {
   static func origin(of url: RequestURL, _ options: JobOptions.S3) throws(Problem) -> String {
     if let endpoint = options.endpoint {
       try checkLength(of: endpoint)
-      let endpoint = try Self.url(endpoint)
-      guard endpoint.scheme == "http" || endpoint.scheme == "https" else {
-        throw Problem(.invalid, "the endpoint must be an http or https URL")
+      guard let url = try? Self.url(endpoint), url.isHTTP else {
+        throw Problem(
+          .invalid,
+          text: "\(field: "endpoint") must be an http or https URL, not \"\(Secrets.redacting(url: shown(endpoint)))\"")
       }
-      return endpoint.origin
+      return url.origin
     }
     return url.scheme == "s3" ? "https://\(url.host).s3.amazonaws.com:443" : url.origin
   }
@@ -28,11 +29,16 @@ extension JobValidation {
   static func checkS3(_ options: JobOptions, _ url: RequestURL) throws(Problem) {
     let isS3 = url.scheme == "s3" || options.upload.uploadProtocol == .s3
     guard isS3 else {
-      if options.s3 != JobOptions.S3() { throw Problem(.invalid, "endpoint, region and profile are for S3") }
+      try validated { try options.s3.checkUnused() }
       return
     }
     if url.path.isEmpty || url.path.hasTrailingSlash { throw Problem(.invalid, "the S3 URL names no key") }
     if url.string.contains("?") { throw Problem(.invalid, "the URL of an S3 object cannot have a query") }
-    for text in [options.s3.profile, options.s3.region] { _ = try name(text, "profile and region") }
+    try checkNames(options.s3)
+  }
+
+  static func checkNames(_ options: JobOptions.S3) throws(Problem) {
+    _ = try name(options.profile, "profile")
+    _ = try name(options.region, "region")
   }
 }

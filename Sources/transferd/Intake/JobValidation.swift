@@ -46,7 +46,7 @@ struct JobValidation {
     try Self.checkLength(of: job.source)
     let url = try Self.downloadURL(job.source)
     guard !job.options.download.nameFromResponse || url.isHTTP || url.scheme == "s3" else {
-      throw Problem(.invalid, "nameFromResponse is for http, https and s3, not for \(url.scheme)")
+      throw Problem(.invalid, text: "\(field: "nameFromResponse") is for http, https and s3, not for \(url.scheme)")
     }
     let destination = try Self.destination(job, url)
     var spec = JobSpec(
@@ -66,9 +66,7 @@ struct JobValidation {
     var options = options
     try validated {
       try options.check(scheme: url.scheme)
-      options.download.checksum = try options.download.checksum.map { text throws(WireError) in
-        try Checksum(parsing: text).description
-      }
+      options.download.checksum = try options.download.digest()?.description
       try options.download.completeExisting()
     }
     try checkNetwork(options.network)
@@ -83,7 +81,10 @@ struct JobValidation {
       try job.checkSuccessAction()
     }
     guard spec.kind == .download, spec.options.download.ifChanged, spec.destination.hasTrailingSlash else { return }
-    throw Problem(.invalid, "ifChanged needs a file name, and the URL has none; give destination, or -o")
+    throw Problem(
+      .invalid,
+      text:
+        "\(field: "ifChanged") needs a file name, and the URL has none; name the file with \(field: "destination")")
   }
 
   /// The rules for every job.
@@ -104,7 +105,9 @@ struct JobValidation {
   }
 
   static func check(priority: Int) throws(Problem) {
-    guard priorities.contains(priority) else { throw Problem(.invalid, "the priority must be from -1000 to 1000") }
+    guard priorities.contains(priority) else {
+      throw Problem(.invalid, text: "\(field: "priority") must be from -1000 to 1000")
+    }
   }
 
   /// The text of a URL has no credentials: they are stored apart.
@@ -141,7 +144,11 @@ struct JobValidation {
   private static func destination(_ job: NewJob, _ url: RequestURL) throws(Problem) -> String {
     switch (job.destination, job.directory) {
     case (let path?, nil):
-      guard !job.options.download.nameFromResponse else { throw Problem(.invalid, "nameFromResponse needs directory") }
+      guard !job.options.download.nameFromResponse else {
+        throw Problem(
+          .invalid,
+          text: "\(field: "nameFromResponse") needs \(field: "directory") in place of \(field: "destination")")
+      }
       guard !path.hasTrailingSlash else { throw Problem(.invalid, "the destination \"\(shown(path))\" is a directory") }
       return try checked(path)
     case (nil, let directory?):
@@ -152,8 +159,10 @@ struct JobValidation {
         return try checked(directory.isEmpty ? "/" : directory, true)
       }
       return try checked(directory.appendingName(name ?? "download"))
-    case (nil, nil): throw Problem(.invalid, "missing field \"destination\" or \"directory\"")
-    case (_?, _?): throw Problem(.invalid, "give either destination or directory, not both")
+    case (nil, nil):
+      throw Problem(.invalid, text: "missing field \"\(field: "destination")\" or \"\(field: "directory")\"")
+    case (_?, _?):
+      throw Problem(.invalid, text: "give either \(field: "destination") or \(field: "directory"), not both")
     }
   }
 
@@ -169,11 +178,14 @@ struct JobValidation {
     return "/" + components.joined(separator: "/") + (isDirectory && !components.isEmpty ? "/" : "")
   }
 
-  static func name(_ text: String?, _ what: String) throws(Problem) -> String? {
+  static func name(_ text: String?, _ field: String) throws(Problem) -> String? {
     guard let text else { return nil }
     guard !text.isEmpty, text.utf8.count <= maximumTextBytes,
       text.unicodeScalars.allSatisfy({ $0.value > 0x1F && $0.value != 0x7F })
-    else { throw Problem(.invalid, "the \(what) must have 1 to \(maximumTextBytes) bytes and no control characters") }
+    else {
+      throw Problem(
+        .invalid, text: "\(field: field) must have 1 to \(maximumTextBytes) bytes and no control characters")
+    }
     return text
   }
 

@@ -21,19 +21,21 @@ struct UploadList: Sendable {
     _ job: NewJob, _ validation: JobValidation, _ network: NetworkRules, rules: PathRules
   ) throws(Problem) {
     guard let destination = job.destination, !destination.isEmpty else {
-      throw Problem(.invalid, "missing field \"destination\": the URL")
+      throw Problem(.invalid, text: "missing field \"\(field: "destination")\": the URL")
     }
-    do {
+    do throws(WireError) {
       target = try UploadTemplate(parsing: destination)
       key = try job.key.map { text throws(WireError) in try UploadTemplate(parsing: text) }
       try job.options.check()
     } catch {
-      throw Problem(.invalid, error.description)
+      throw Problem(.invalid, text: error.text)
     }
     for field in [UploadTemplate.Field.sha256, .relpath] where target.uses(field) || key?.uses(field) ?? false {
       throw Problem(.invalid, "{\(field.rawValue)} needs JSON lines: the daemon cannot fill it in")
     }
-    if let key, key.isConstant { throw Problem(.invalid, "key names one job; put {path} or {name} into it") }
+    if let key, key.isConstant {
+      throw Problem(.invalid, text: "\(field: "key") names one job; put {path} or {name} into it")
+    }
     self.job = job
     self.validation = validation
     self.network = network

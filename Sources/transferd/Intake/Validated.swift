@@ -7,6 +7,6 @@ func validated<Value>(_ check: () throws -> Value) throws(Problem) -> Value {
   do {
     return try check()
   } catch {
-    throw Problem(.invalid, "\(error)")
+    throw Problem(.invalid, text: WireCoding.explanation(of: error))
   }
 }

@@ -44,7 +44,7 @@ enum BulkFormat: Equatable, Sendable {
     do {
       return try WireCoding.decode(NewJob.self, from: Data(text.utf8), with: decoder)
     } catch {
-      throw Problem(.invalid, "\(name): \(WireCoding.explain(error))")
+      throw Problem(.invalid, text: "\(name): \(WireCoding.explanation(of: error))")
     }
   }
 }

@@ -81,7 +81,7 @@ struct BulkIntake {
       let job = try WireCoding.decode(NewJob.self, from: data, with: decoder)
       lines.append(Line(number: lineNumber, job: .success(job), weight: 256 + data.count))
     } catch {
-      let problem = Problem(.invalid, WireCoding.explain(error))
+      let problem = Problem(.invalid, text: WireCoding.explanation(of: error))
       lines.append(Line(number: lineNumber, job: .failure(problem), weight: 256 + problem.detail.utf8.count))
     }
   }

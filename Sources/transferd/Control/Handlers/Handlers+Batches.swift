@@ -56,10 +56,11 @@ extension Handlers {
     let scope = try request.scope()
     let change = try await request.body(BatchChange.self)
     if case .some(.some(let count)) = change.maxActive, !Admission.range.contains(count) {
-      throw Problem(.invalid, "maxActive must be from 1 to \(Admission.range.upperBound), or null")
+      throw Problem(
+        .invalid, text: "\(field: "maxActive") must be from 1 to \(Admission.range.upperBound), or null for no limit")
     }
     if case .some(.some(let priority)) = change.priority, !JobValidation.priorities.contains(priority) {
-      throw Problem(.invalid, "the priority must be from -1000 to 1000, or null")
+      throw Problem(.invalid, text: "\(field: "priority") must be from -1000 to 1000, or null")
     }
     let id = try await daemon.store.batchID(named: request.parameter, for: request.caller.uid, in: scope)
     try await daemon.scheduler.update(id, change)

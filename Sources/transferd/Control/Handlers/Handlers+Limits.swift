@@ -8,10 +8,13 @@ extension Handlers {
   static let changeLimits: RouteTable.Handler = { request, daemon in
     let change = try await request.body(DaemonLimitChange.self)
     let range = Admission.range
-    for count in [change.maxActive, change.maxPerOrigin ?? nil] {
+    let counts: [(name: String, count: Int?)] = [
+      ("maxActive", change.maxActive), ("maxPerOrigin", change.maxPerOrigin ?? nil),
+    ]
+    for (name, count) in counts {
       guard let count, !range.contains(count) else { continue }
       throw Problem(
-        .invalid, "maxActive and maxPerOrigin must be from \(range.lowerBound) to \(range.upperBound)")
+        .invalid, text: "\(field: name) must be from \(range.lowerBound) to \(range.upperBound)")
     }
     return try Reply.json(try await daemon.limits.change(change))
   }
