@@ -74,6 +74,7 @@ public struct UploadTemplate: Equatable, Sendable {
   /// The URL to which a name is appended; `nil` if no name is appended.
   public func collection(for file: UploadedFile) -> String? {
     var url = filled(file)
+    guard !Self.hasNoServer(url) else { return nil }
     if Self.hasNoPath(url) { url.insert("/", at: UploadTarget.pathEnd(url)) }
     return Self.pathEndsWithSlash(url) && template.endsWithText ? url : nil
   }
@@ -87,6 +88,12 @@ public struct UploadTemplate: Equatable, Sendable {
 
   private func filled(_ file: UploadedFile) -> String {
     template.filled { field in Self.escaped(file.value(of: field).drop { $0 == "/" }) }
+  }
+
+  /// Whether nothing follows the scheme, as in `sftp://`: a name behind it would be that of the server.
+  private static func hasNoServer(_ url: String) -> Bool {
+    let end = UploadTarget.pathEnd(url)
+    return url[..<end].firstRange(ofASCII: "://")?.upperBound == end
   }
 
   /// Whether the URL names only a server or a bucket, without a path.

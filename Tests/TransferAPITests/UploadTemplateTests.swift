@@ -22,6 +22,9 @@ import Testing
       ("s3://bucket/p", "s3://bucket/p"), ("sftp://u@h/back/", "sftp://u@h/back/a%20b%23%C3%A9.csv"),
       ("https://h/\u{301}", "https://h/\u{301}"), ("https://h?a", "https://h/a%20b%23%C3%A9.csv?a"),
       ("https://h/{name}/", "https://h/a%20b%23%C3%A9.csv/a%20b%23%C3%A9.csv"),
+      // The name became the server's: a job for sftp://a was added.
+      ("sftp://", "sftp://"), ("s3://", "s3://"), ("https://?a=/", "https://?a=/"),
+      ("https://h/x://", "https://h/x://a%20b%23%C3%A9.csv"),
     ])
   func urls(_ template: String, _ expected: String) throws {
     #expect(try UploadTemplate(parsing: template).target(for: Self.file).url == expected)
