@@ -8,6 +8,14 @@ public struct ByteRate: Equatable, Sendable {
   }
 }
 
+extension ByteRate {
+  /// - Throws: `WireError` that says what a rate is like.
+  public init(parsing text: String) throws(WireError) {
+    guard let rate = ByteRate(text) else { throw WireError(Self.expected) }
+    self = rate
+  }
+}
+
 extension ByteRate: Codable, Quantity {
   var number: Int64 { bytesPerSecond }
 

@@ -23,6 +23,14 @@ public struct ByteSize: Equatable, Sendable {
   }
 }
 
+extension ByteSize {
+  /// - Throws: `WireError` that says what a size is like.
+  public init(parsing text: String) throws(WireError) {
+    guard let size = ByteSize(text) else { throw WireError(Self.expected) }
+    self = size
+  }
+}
+
 extension ByteSize: Codable, Quantity {
   var number: Int64 { bytes }
 

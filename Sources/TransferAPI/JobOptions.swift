@@ -117,11 +117,22 @@ public struct JobOptions: Equatable, Sendable {
     guard bytes <= HeaderRules.maximumBytes else {
       throw WireError(text: "\(field: "headers") has more than \(HeaderRules.maximumBytes) bytes")
     }
-    for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try HeaderRules.check(name: name, value: value) }
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) { try Self.check("headers", name, value) }
     let names = Set(headers.keys.map { $0.lowercased() })
     for name in secretHeaders.keys.sorted() {
-      try HeaderRules.check(name: name, value: "")
-      guard !names.contains(name.lowercased()) else { throw WireError("the header \(name) is given twice") }
+      try Self.check("secretHeaders", name, "")
+      guard !names.contains(name.lowercased()) else {
+        throw WireError(
+          text: "the header \(name) is given twice: in \(field: "headers") and in \(field: "secretHeaders")")
+      }
+    }
+  }
+
+  private static func check(_ option: String, _ name: String, _ value: String) throws(WireError) {
+    do throws(WireError) {
+      try HeaderRules.check(name: name, value: value)
+    } catch {
+      throw error.about(option)
     }
   }
 

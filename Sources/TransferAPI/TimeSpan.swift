@@ -27,6 +27,14 @@ public struct TimeSpan: Equatable, Sendable {
   public var duration: Duration { .seconds(seconds) }
 }
 
+extension TimeSpan {
+  /// - Throws: `WireError` that says what a duration is like.
+  public init(parsing text: String) throws(WireError) {
+    guard let duration = TimeSpan(text) else { throw WireError(Self.expected) }
+    self = duration
+  }
+}
+
 extension TimeSpan: Codable, Quantity {
   var number: Double { seconds }
 
@@ -35,7 +43,7 @@ extension TimeSpan: Codable, Quantity {
     seconds = number
   }
 
-  static let expected = "a duration is like 30, 30s, 5m or 2h, more than 0"
+  static let expected = "a duration is like 30, 30s, 5m or 2h, more than 0 and at most 366 days"
 }
 
 /// Digits with at most one point: no sign, exponent, `inf` or `nan`, which `Double.init` would take.

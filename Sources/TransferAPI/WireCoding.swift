@@ -136,6 +136,10 @@ extension Decoder {
 extension KeyedDecodingContainer {
   /// A field that a change may set or remove: `nil` if it is missing, `.some(nil)` for `null`.
   func decodeIfGiven<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value?? {
-    contains(key) ? .some(try decodeIfPresent(type, forKey: key)) : nil
+    do {
+      return contains(key) ? .some(try decodeIfPresent(type, forKey: key)) : nil
+    } catch let error as WireError {
+      throw error.about(key.stringValue)
+    }
   }
 }

@@ -56,6 +56,9 @@ import TransferAPI
       (["--user-agent", "x", "--header", "user-agent: y"], "by --user-agent and in --header"),
       (["--then-upload", "http://h/", "--create-dirs"], "--create-dirs is about files"),
       (["--mirror", "x"], "--mirror: the URL x"), (["--segments", "0"], "--segments must"),
+      (["--retry-for", "0"], "The value '0' is invalid for '--retry-for <time>': a duration is like 30"),
+      (["--max-size", "x"], "The value 'x' is invalid for '--max-size <size>': a size is a number"),
+      (["--limit-rate", "x"], "The value 'x' is invalid for '--limit-rate <rate>': a rate is a number"),
       (["--not-before", "x"], "--not-before: \"x\" is no time"), (["--on-success", "x"], "--on-success: \"x\""),
     ])
   func usage(_ options: [String], _ words: String) {

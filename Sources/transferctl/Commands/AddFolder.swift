@@ -21,7 +21,8 @@ struct AddFolder: AsyncParsableCommand {
   var directory: String
 
   @Option(
-    help: ArgumentHelp("How long size and time of a file must not change; the default is 10 s.", valueName: "time"))
+    help: ArgumentHelp("How long size and time of a file must not change; the default is 10 s.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var settle: TimeSpan?
 
   @Flag(help: "Pass over the files that are there now.")

@@ -21,7 +21,9 @@ struct Wait: AsyncParsableCommand {
   @Flag(help: "All jobs.")
   var all = false
 
-  @Option(help: ArgumentHelp("Stop waiting after this time; the jobs continue.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("Stop waiting after this time; the jobs continue.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var timeout: TimeSpan?
 
   func validate() throws {

@@ -7,18 +7,6 @@ extension JobID: ExpressibleByArgument {
 
 extension JobState: ExpressibleByArgument {}
 
-extension ByteRate: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
-}
-
-extension ByteSize: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
-}
-
-extension TimeSpan: ExpressibleByArgument {
-  public init?(argument: String) { self.init(argument) }
-}
-
 /// `--format` of commands that print one item.
 enum DetailFormat: String, ExpressibleByArgument, CaseIterable {
   case text, json

@@ -43,7 +43,9 @@ struct DownloadArguments: ParsableArguments {
   @Flag(help: "Give the file the modification time that the server reports.")
   var remoteTime = false
 
-  @Option(help: ArgumentHelp("Fail if the file is larger, in bytes, with K, M or G.", valueName: "size"))
+  @Option(
+    help: ArgumentHelp("Fail if the file is larger, in bytes, with K, M or G.", valueName: "size"),
+    transform: { try ByteSize(parsing: $0) })
   var maxSize: ByteSize?
 
   @Option(

@@ -36,7 +36,9 @@ struct JobArguments: ParsableArguments {
   @Flag(help: "Add the jobs paused; resume starts them.")
   var paused = false
 
-  @Option(help: ArgumentHelp("The limit per job in bytes per second, with K, M or G.", valueName: "rate"))
+  @Option(
+    help: ArgumentHelp("The limit per job in bytes per second, with K, M or G.", valueName: "rate"),
+    transform: { try ByteRate(parsing: $0) })
   var limitRate: ByteRate?
 
   @Option(
@@ -44,10 +46,14 @@ struct JobArguments: ParsableArguments {
     help: ArgumentHelp("Fail after this many consecutive retries without progress.", valueName: "n"))
   var retries: Int?
 
-  @Option(help: ArgumentHelp("The time limit for connecting: 30, 30s, 5m.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("The time limit for connecting: 30, 30s, 5m.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var connectTimeout: TimeSpan?
 
-  @Option(help: ArgumentHelp("Start a new attempt after this time without a byte.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("Start a new attempt after this time without a byte.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var stallTimeout: TimeSpan?
 
   @Option(help: ArgumentHelp("The User-Agent to send, in place of transferd's own.", valueName: "text"))
@@ -62,7 +68,9 @@ struct JobArguments: ParsableArguments {
   @Option(help: ArgumentHelp("Fail if the job has not ended by this time; its bytes are kept.", valueName: "time"))
   var deadline: String?
 
-  @Option(help: ArgumentHelp("Try again for this time after a failure, however often.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("Try again for this time after a failure, however often.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var retryFor: TimeSpan?
 
   @Option(

@@ -6,7 +6,9 @@ struct WaitOptions: ParsableArguments {
   @Flag(help: "Wait until the jobs have ended; exit 0 only if all completed.")
   var wait = false
 
-  @Option(help: ArgumentHelp("Stop waiting after this time; the jobs continue.", valueName: "time"))
+  @Option(
+    help: ArgumentHelp("Stop waiting after this time; the jobs continue.", valueName: "time"),
+    transform: { try TimeSpan(parsing: $0) })
   var timeout: TimeSpan?
 
   func validate() throws {
