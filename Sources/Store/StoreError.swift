@@ -33,13 +33,18 @@ public enum StoreError: Error, Equatable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
+  /// `description` with places for the names of fields.
+  public var text: FieldText {
+    guard case .ambiguousBatch(let name, let owners) = self else { return FieldText(description) }
+    let users = owners.map(String.init).joined(separator: ", ")
+    return "there are batches \"\(name)\" of the users \(users): repeat the request with \(field: "owner")=UID"
+  }
+
   public var description: String {
     switch self {
     case .notFound(let id): "no job \(id)"
     case .noSuchBatch(let name): "no batch \"\(name)\""
-    case .ambiguousBatch(let name, let owners):
-      "there are batches \"\(name)\" of the users \(owners.map(String.init).joined(separator: ", ")):"
-        + " repeat the request with owner=UID"
+    case .ambiguousBatch: text.description
     case .destinationTaken(let path, nil): "cannot write to \(path): it is in use"
     case .destinationTaken(let path, let id?): "cannot write to \(path): job \(id) is writing there"
     case .invalid(let transition): transition.description

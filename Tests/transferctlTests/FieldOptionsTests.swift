@@ -10,7 +10,7 @@ import TransferAPI
   private static func commands() throws -> [CommandSyntax] {
     let root = try syntax.get()
     var commands: [CommandSyntax] = []
-    for path in [["add"], ["upload"], ["folder", "add"], ["limit"], ["batch", "set"]] {
+    for path in [["add"], ["upload"], ["folder", "add"], ["limit"], ["batch", "set"], ["status"]] {
       var command = root
       for name in path {
         let next = command.subcommand(name)
@@ -41,6 +41,8 @@ import TransferAPI
     let problem = Problem(.invalid, text: "\(field: "retryFor") needs \(field: "maxAttempts")")
     #expect(CommandFailure(problem) == CommandFailure(.usage, "--retry-for needs --retries"))
     #expect(VerbRun.words(problem, about: JobID(2)) == "job 2: --retry-for needs --retries")
+    let batch = Problem(.invalid, text: "repeat the request with \(field: "owner")=UID")
+    #expect(CommandFailure(batch)?.message == "repeat the request with --owner=UID")
     #expect(CommandFailure(WireError(text: "\(field: "headers")")) == CommandFailure(.usage, "--header"))
   }
 

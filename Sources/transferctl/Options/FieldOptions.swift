@@ -13,11 +13,11 @@ enum FieldOptions {
   /// Fields without an option: arguments, what the command or a Metalink fills in, and what only lines of JSON have.
   static let withoutOption: Set<String> = ["kind", "source", "url", "spool", "size", "pieces", "collection"]
 
-  /// The fields of `PATCH /v1/limits` and `PATCH /v1/batches/{name}` that new jobs do not have.
-  private static let limits: Set<String> = ["down", "up", "maxActive", "maxPerOrigin"]
+  /// Fields of `PATCH /v1/limits` and `PATCH /v1/batches/{name}`, and of queries.
+  private static let ofOtherRequests: Set<String> = ["down", "up", "maxActive", "maxPerOrigin", "owner"]
 
   /// Every field that a command may set.
-  static let fields = NewJob.names.union(NewFolder.names).union(limits)
+  static let fields = NewJob.names.union(NewFolder.names).union(ofOtherRequests)
 
   /// The option with its dashes; `nil` for a field that has none, or that is not known.
   static func option(of field: String) -> String? {

@@ -6,7 +6,7 @@ extension Problem {
   init(_ error: StoreError) {
     switch error {
     case .notFound, .noSuchBatch: self.init(.notFound, error.description)
-    case .ambiguousBatch, .dependencyCycle, .tooManyDependents: self.init(.invalid, error.description)
+    case .ambiguousBatch, .dependencyCycle, .tooManyDependents: self.init(.invalid, text: error.text)
     case .destinationTaken: self.init(.destinationExists, error.description)
     case .invalid, .busy, .urlChangeNotAllowed: self.init(.notAllowed, error.description)
     case .diskFull: self.init(.diskFull, error.description)
