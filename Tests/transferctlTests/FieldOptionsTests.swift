@@ -72,6 +72,28 @@ import TransferAPI
   }
 }
 
+@Suite struct UsageMessageTests {
+  private func message(_ arguments: [String]) -> String {
+    let error = #expect(throws: (any Error).self) { _ = try Transferctl.parseAsRoot(arguments) }
+    return error.map { Transferctl.message(for: $0) } ?? ""
+  }
+
+  @Test("the name of standard input is not called -o")
+  func standardInput() {
+    let words = message(["upload", "-", "--to", "http://h/", "--name", ".."])
+    #expect(words.hasPrefix("--name must not contain"), "\(words)")
+    #expect(message(["upload", "a", "--to", ""]).hasPrefix("--to is empty"))
+    #expect(message(["add", "http://a/x", "-o", ""]).hasPrefix("-o is empty"))
+  }
+
+  @Test("a header without a colon may be a secret, and is not repeated", arguments: ["--header", "--secret-header"])
+  func header(_ option: String) {
+    let words = message(["add", "http://a/x", option, "hunter2"])
+    #expect(words.hasPrefix("\(option): a header must have the form") && !words.contains("hunter2"), "\(words)")
+    #expect(words.contains("@FILE") == (option == "--header"))
+  }
+}
+
 @Suite struct FieldNamingTests {
   private func faults(_ text: String, _ format: InputFormat, _ job: NewJob = NewJob(source: "")) throws -> [String] {
     var defaults = JobDefaults(directory: "/d")

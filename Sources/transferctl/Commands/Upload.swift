@@ -69,8 +69,8 @@ struct Upload: AsyncParsableCommand {
         throw ValidationError("- is standard input and must be the only source; for a file named - write ./-.")
       }
       guard let name else { throw ValidationError("Name standard input with --name.") }
-      try validated { try Syntax.check(outputName: name) }
       if name.containsSlash { throw ValidationError("--name must be a name, not a path.") }
+      try validated { try Syntax.check(outputName: name, of: "--name") }
     } else if name != nil {
       throw ValidationError("--name needs the path -, standard input.")
     }

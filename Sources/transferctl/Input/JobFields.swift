@@ -44,8 +44,10 @@ struct JobFields: Encodable {
   }
 
   mutating func set(output: String) throws(WireError) {
-    try Syntax.check(outputName: output)
-    guard !output.isAbsolutePath else { throw WireError("the name \(output) must be below the directory; use dir") }
+    try Syntax.check(outputName: output, of: "out")
+    guard !output.isAbsolutePath else {
+      throw WireError("out must be a path below the directory, not \(output); use dir")
+    }
     self.output = output
   }
 

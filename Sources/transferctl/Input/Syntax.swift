@@ -23,9 +23,11 @@ enum Syntax {
   }
 
   /// Parses `Name: value` as curl does.
-  static func header(_ text: String) throws(WireError) -> (name: String, value: String) {
+  /// - Parameter orFile: whether `@FILE` may take its place, for the message.
+  /// - Throws: `WireError` that does not repeat the text, which may be a secret.
+  static func header(_ text: String, orFile: Bool = false) throws(WireError) -> (name: String, value: String) {
     guard let colon = text.firstIndex(of: ":") else {
-      throw WireError("a header must have the form \"Name: value\" or @FILE: \(text)")
+      throw WireError("a header must have the form \"Name: value\"" + (orFile ? ", or be @FILE" : ""))
     }
     let name = String(text[..<colon])
     let value = String(text[text.index(after: colon)...].trimmingBlanks())
@@ -33,20 +35,19 @@ enum Syntax {
     return (name, value)
   }
 
-  /// Checks `-o`: a name, or a path without `..`.
-  static func check(outputName name: String) throws(WireError) {
-    guard !name.isEmpty else { throw WireError("the output name is empty") }
-    guard !name.utf8.contains(0) else { throw WireError("the output name has a NUL byte") }
-    guard name != "-" else { throw WireError("cannot write to standard output; -o names a file") }
+  /// Checks the name of a file, or a path without `..`.
+  /// - Parameter option: what names the file, for messages.
+  static func check(outputName name: String, of option: String = "-o") throws(WireError) {
+    guard !name.isEmpty else { throw WireError("\(option) is empty") }
+    guard !name.utf8.contains(0) else { throw WireError("\(option) has a NUL byte") }
+    guard name != "-" else { throw WireError("\(option) names a file; standard output is not one") }
     let components = name.componentsOfPath
     guard !name.baseName.isEmpty, name.baseName != "." else {
-      throw WireError("-o names a directory (\(name)); use -d for that")
+      throw WireError("\(option) names a directory (\(name))" + (option == "-o" ? "; use -d for that" : ""))
     }
-    guard !components.contains("..") else {
-      throw WireError("the output name must not contain \"..\": \(name)")
-    }
+    guard !components.contains("..") else { throw WireError("\(option) must not contain \"..\": \(name)") }
     guard components.allSatisfy({ $0.utf8.count <= 255 }) else {
-      throw WireError("the output name is longer than 255 bytes")
+      throw WireError("\(option) has a name longer than 255 bytes")
     }
   }
 

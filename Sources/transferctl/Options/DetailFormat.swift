@@ -21,7 +21,8 @@ enum DetailFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// Runs a check and reports its failure as a usage error, which names options.
-/// - Parameter field: whose value is checked: the failure names its option in any case. The name in JSON.
+/// - Parameter field: whose value is checked: the failure names its option in any case. The name in JSON, or an option that
+///   sets no field.
 func validated<Value>(about field: String? = nil, _ check: () throws -> Value) throws -> Value {
   do {
     return try check()

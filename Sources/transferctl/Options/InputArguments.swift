@@ -27,7 +27,7 @@ struct InputArguments: ParsableArguments {
   var metalink: String?
 
   func validate() throws {
-    if let base { try validated { try Syntax.check(url: base) } }
+    if let base { try validated(about: "--base") { try Syntax.check(url: base) } }
     if let metalink {
       if metalink.isEmpty { throw ValidationError("--metalink is empty.") }
       if checksums != nil { throw ValidationError("--metalink has the digests of its files; leave out --checksums.") }

@@ -155,7 +155,7 @@ struct JobArguments: ParsableArguments {
       }
     }
     for text in header where !text.hasPrefix("@") {
-      let (name, value) = try validated(about: "headers") { try Syntax.header(text) }
+      let (name, value) = try validated(about: "headers") { try Syntax.header(text, orFile: true) }
       try Self.once(name, &names)
       options.headers[name] = value
     }

@@ -9,7 +9,7 @@ extension JobQueue {
   /// - Returns: `nil` for a job that starts with the next turn.
   func waiting(_ job: Job, _ facts: WaitFacts, now: Date) -> Waiting? {
     if let time = facts.waitsUntil, time > now {
-      return Waiting(.notBefore, until: time, "it begins at its start time (notBefore)")
+      return Waiting(.notBefore, until: time, "it begins at its start time")
     }
     if let window = facts.window, let opening = closedWindows[window] {
       return Waiting(.window, until: opening, "its window \(window) is closed")
