@@ -55,7 +55,7 @@ extension JobLines {
         let json = Data(try line.get().utf8)
         let names = try WireCoding.decode(FieldNames.self, from: json, with: decoder).names
         decoder.userInfo[.newJobKind] = JobKind.upload
-        return try naming.explaining(names) {
+        return try naming.explaining(names) { () throws -> NewJob in
           let job = try decoder.decode(NewJob.self, from: json)
           guard job.kind == .upload, job.spool == nil else {
             throw WireError("a manifest may only contain uploads of files")

@@ -17,7 +17,7 @@ extension JobValidation {
       guard let url = try? Self.url(endpoint), url.isHTTP else {
         throw Problem(
           .invalid,
-          text: "\(field: "endpoint") must be an http or https URL, not \"\(Secrets.redacting(url: shown(endpoint)))\"")
+          text: "\(field: "endpoint") must be an http or https URL, not \"\(shown(Secrets.redacting(url: endpoint)))\"")
       }
       return url.origin
     }
