@@ -230,7 +230,7 @@ import Testing
     let file = try daemon.directory.file("out/file", text: "1")
     let named = try await daemon.run(["folder", "add", file] + to)
     // Regression: it said that the file does not exist.
-    #expect(named.status == 1 && named.stderr.contains("there is no directory \(file)"), "\(named.stderr)")
+    #expect(named.status == 1 && named.stderr.contains("\(file) is not a directory"), "\(named.stderr)")
     #expect(try await folders(daemon).isEmpty)
     let body = #"{"directory":"\#(watched)","to":"http://127.0.0.1:9/","source":"/x"}"#
     #expect(try await daemon.curl("/v1/folders", "-d", body).status == 400)

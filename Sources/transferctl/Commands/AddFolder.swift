@@ -62,7 +62,11 @@ struct AddFolder: AsyncParsableCommand {
       )
     }
     guard PathResolver.isDirectory(folder.directory) else {
-      throw CommandFailure(.failed, "there is no directory \(folder.directory); create it first")
+      throw CommandFailure(
+        .failed,
+        PathResolver.exists(folder.directory)
+          ? "\(folder.directory) is not a directory; name one"
+          : "there is no directory \(folder.directory); create it first")
     }
     let added: WatchedFolder = try await daemon.connection().open().post("/v1/folders", folder)
     try Output.standard.line("\(added.id)")

@@ -58,6 +58,9 @@ struct PathResolver: Sendable {
     return stat(path, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// Whether there is something, also behind a link.
+  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
   private static func isSame(_ one: String, _ other: String) -> Bool {
     var (first, second) = (stat(), stat())
     return stat(one, &first) == 0 && stat(other, &second) == 0

@@ -8,7 +8,10 @@ extension SuccessAction {
     let path = try paths.absolute(directory)
     guard PathResolver.isDirectory(path) else {
       throw CommandFailure(
-        .cannotCreate, "the directory \(path) does not exist; make it before files are moved there")
+        .cannotCreate,
+        PathResolver.exists(path)
+          ? "cannot move files to \(path): it is not a directory"
+          : "the directory \(path) does not exist; make it before files are moved there")
     }
     return .move(to: path)
   }

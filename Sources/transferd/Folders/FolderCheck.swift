@@ -64,11 +64,11 @@ enum FolderCheck {
     }
     for (index, directory) in directories.enumerated() {
       var status = stat()
-      guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-        throw Problem(
-          index == 0 ? .sourceMissing : .destinationMissing,
-          "there is no directory \(directory); create it first")
+      let code = index == 0 ? Problem.Code.sourceMissing : .destinationMissing
+      guard stat(directory, &status) == 0 else {
+        throw Problem(code, "there is no directory \(directory); create it first")
       }
+      guard status.st_mode & S_IFMT == S_IFDIR else { throw Problem(code, "\(directory) is not a directory; name one") }
     }
     try checkTarget(directories, recursive: folder.recursive)
     let needed = folder.options.onSuccess == .keep ? R_OK | X_OK : R_OK | W_OK | X_OK

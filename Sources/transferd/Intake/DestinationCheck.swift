@@ -51,8 +51,12 @@ struct DestinationCheck {
   /// Checks a directory to which files are moved after their transfer.
   static func checkMoveDirectory(_ path: String) throws(Problem) {
     var status = stat()
-    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+    guard stat(path, &status) == 0 else {
+      if errno == EACCES { throw Problem(.permission, "cannot move files to \(path): permission denied") }
       throw Problem(.destinationMissing, "the directory \(path) does not exist; create it before files are moved there")
+    }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw Problem(.destinationMissing, "cannot move files to \(path): it is not a directory")
     }
     guard access(path, W_OK | X_OK) == 0 else {
       throw Problem(.permission, "cannot move files to \(path): permission denied")
