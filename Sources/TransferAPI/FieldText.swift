@@ -47,7 +47,7 @@ public struct FieldText: Equatable, Sendable, CustomStringConvertible, Expressib
   /// Whether it names the field.
   public func names(_ field: String) -> Bool { parts.contains(.field(field)) }
 
-  /// The beginning of `description`, in whole names.
+  /// The beginning of the text. A field whose name is cut has no place any more.
   /// - Parameter scalars: the most Unicode scalars.
   public func prefix(_ scalars: Int) -> FieldText {
     var (result, room) = (FieldText(""), scalars)
@@ -60,7 +60,10 @@ public struct FieldText: Equatable, Sendable, CustomStringConvertible, Expressib
         room -= kept.count  // checked: at most the room
       case .field(let name):
         let count = name.unicodeScalars.count
-        guard count <= room else { return result }
+        guard count <= room else {
+          result.append(.text(String(name.unicodeScalars.prefix(room))))
+          return result
+        }
         result.append(part)
         room -= count  // checked: at most the room
       }

@@ -7,7 +7,7 @@ public struct Problem: Error, Codable, Equatable, Sendable, CustomStringConverti
   /// For people: what could not be done, why, what to do.
   public var detail: String
   public var status: Int
-  /// The fields of the request that `detail` names, in the order of their places; `nil`: none.
+  /// The known fields of the request that `detail` names, in the order of their places; `nil`: none. Few and short.
   public var fields: [Field]?
 
   /// A field of the request that `detail` names.

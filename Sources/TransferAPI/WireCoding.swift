@@ -121,9 +121,7 @@ extension Decoder {
   /// - Throws: `WireError` for one that is not known.
   func fieldNames(known isKnown: (String) -> Bool) throws -> [String] {
     let names = try fieldNames()
-    if let unknown = names.first(where: { !isKnown($0) }) {
-      throw WireError(text: "unknown field \"\(field: unknown)\"")
-    }
+    if let unknown = names.first(where: { !isKnown($0) }) { throw WireError("unknown field \"\(unknown)\"") }
     return names
   }
 

@@ -44,10 +44,10 @@ import Testing
     #expect(problem.text.named { "<\($0)>" } == "is <mode>")
   }
 
-  @Test("a text is cut between names")
+  @Test("a text is cut, and a name that is cut is a name no more")
   func prefix() {
     #expect(text.prefix(2).description == "é:")
-    #expect(text.prefix(10).description == "é: ")
+    #expect(text.prefix(10) == FieldText("é: retryFo"))
     let begin: FieldText = "é: \(field: "retryFor")"
     #expect(text.prefix(11) == begin)
     #expect(text.prefix(100) == text && text.prefix(0).description.isEmpty)
