@@ -94,7 +94,7 @@ import Testing
     }
     let many = try await daemon.run(
       ["add", url + "3", "-d", daemon.downloads] + (1...65).flatMap { ["--after", "\($0)"] })
-    #expect(many.status == 64 && many.stderr.contains("at most 64"))
+    #expect(many.status == 64 && many.stderr.contains("more than 64"))
     let answer = try await daemon.curl("/v1/jobs", "-d", #"{"source":"http://h/a","directory":"/tmp","after":[99]}"#)
     #expect(answer.status == 404 && answer.code == "not-found")
     #expect(try await daemon.jobs().count == 2)
