@@ -13,7 +13,8 @@ import Testing
     func receive(_ head: ResponseHead) throws(TransferError) -> HeadVerdict { .takeBody }
 
     func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> BodyVerdict {
-      pieces.mutate { $0.append(bytes.count) }
+      let count = bytes.count
+      pieces.mutate { $0.append(count) }
       return .taken
     }
   }
