@@ -60,7 +60,7 @@ import Testing
       (#"{"secretHeaders":{"X-A":"env:A"}}"#, "sftp"), (#"{"remoteTime":true}"#, "scp"),
     ])
   func scheme(_ json: String, _ scheme: String) {
-    #expect(refusal(json, scheme: scheme)?.hasSuffix("not for \(scheme)") == true)
+    #expect(refusal(json, scheme: scheme)?.contains("not for \(scheme)") == true)
     #expect(refusal(json, scheme: "https") == nil && refusal(json, scheme: nil) == nil)
   }
 
@@ -75,9 +75,9 @@ import Testing
   @Test(
     "a Referer is an http or https URL without user name and fragment",
     arguments: [
-      ("http://h/", nil), ("HTTPS://h?a@b", nil), ("http://h/a@b", nil), ("ftp://h/", "not an http or https URL"),
-      ("h/x", "not an http or https URL"), ("http://", "not an http or https URL"),
-      ("http:///x", "not an http or https URL"), ("http://u:p@h/", "a user name"), ("http://h/#f", "a fragment"),
+      ("http://h/", nil), ("HTTPS://h?a@b", nil), ("http://h/a@b", nil), ("ftp://h/", "must be an http or https URL"),
+      ("h/x", "must be an http or https URL"), ("http://", "must be an http or https URL"),
+      ("http:///x", "must be an http or https URL"), ("http://u:p@h/", "a user name"), ("http://h/#f", "a fragment"),
       ("http://u:p@\u{301}h/", "a user name"), ("http://h/#\u{301}f", "a fragment"),
     ] as [(String, String?)])
   func referer(_ url: String, _ reason: String?) {

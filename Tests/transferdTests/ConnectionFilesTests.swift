@@ -64,7 +64,7 @@ import TransferAPI
     let large = try directory.file("large", text: String(repeating: "#", count: 5 << 20))
     for (options, reason) in [
       (options { $0.ca = secret }, "no PEM certificate"), (options { $0.cert = secret }, "no PEM certificate"),
-      (options { $0.cert = client.certificate }, "--cert-key"),
+      (options { $0.cert = client.certificate }, "certKey"),
       (
         options {
           $0.cert = client.certificate

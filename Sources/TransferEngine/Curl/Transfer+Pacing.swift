@@ -20,7 +20,14 @@ extension Transfer {
     let threshold = pacing.take(count, now: movedAt, interval: pacingInterval)
     self.pacing = pacing
     if let threshold { setThreshold(threshold) }
-    if !pacing.isUseful || bandwidth != nil { stopPacing() }
+    if bandwidth != nil {
+      stopPacing()
+      pacingIsRuledOut = true
+    } else if !pacing.isUseful {
+      stopPacing()
+    } else if pacing.threshold > 1 {
+      watchSilence(since: movedAt)
+    }
   }
 
   /// Only bodies whose end is known: the last bytes must not wait for others. Streams of HTTP/2 share their socket.
@@ -32,8 +39,6 @@ extension Transfer {
     // OpenSSL may have read a part of the last record.
     let unread = isEncrypted ? Self.maximumUnreadRecords : 0
     guard let rest = (CheckedNumber(length) - bodyTaken - unread).nonNegative, rest > 0 else { return nil }
-    handle.set(CURLOPT_LOW_SPEED_LIMIT, 0)
-    if let stall = request.stallTimeout { loop.examineSilence(at: now + stall) }  // checked: a moment that has passed
     return ReceivePacing(rest: rest, now: now)
   }
 
@@ -48,13 +53,20 @@ extension Transfer {
     return min(interval, (request.stallTimeout ?? .seconds(60)) / 4)
   }
 
-  /// libcurl watches the silence again.
+  /// Takes the watch over from libcurl.
+  private func watchSilence(since now: ContinuousClock.Instant) {
+    guard !isSilenceWatched, let stall = request.stallTimeout else { return }
+    isSilenceWatched = true
+    handle.set(CURLOPT_LOW_SPEED_LIMIT, 0)
+    loop.examineSilence(at: now + stall - pacingInterval)  // checked: a moment of this boot
+  }
+
+  /// Gives the watch back to libcurl, which also ends transfers of a few bytes a second.
   private func stopPacing() {
     releaseBytes()
-    pacing = nil
-    // It begins again if the transfer becomes faster.
-    headAt = movedAt
-    if bandwidth == nil, request.stallTimeout != nil { handle.set(CURLOPT_LOW_SPEED_LIMIT, stallSpeed) }
+    guard isSilenceWatched else { return }
+    isSilenceWatched = false
+    if bandwidth?.isWaiting != true { handle.set(CURLOPT_LOW_SPEED_LIMIT, stallSpeed) }
   }
 
   /// Lets the kernel report what is there. Called when nothing has been reported for long.

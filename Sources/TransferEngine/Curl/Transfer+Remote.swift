@@ -238,7 +238,7 @@ extension Transfer {
       if mustWait { remote.lastMove = .now }
       return remote.lastMove + limit  // checked: the limit is added to a moment that has passed
     }
-    guard pacing != nil, let limit = request.stallTimeout else { return nil }
+    guard isSilenceWatched, let limit = request.stallTimeout else { return nil }
     if mustWait { movedAt = .now }
     return movedAt.map { $0 + limit }  // checked: the limit is added to a moment that has passed
   }

@@ -47,9 +47,11 @@ final class Transfer {
   var headAt: ContinuousClock.Instant?
   /// Bytes of the body that the receiver has taken, as they were sent.
   var bodyTaken: Int64 = 0
-  /// How a slow download is woken; `nil` if it is not paced.
+  /// How a slow download is woken; `nil` in its first second, and if it cannot be paced.
   var pacing: ReceivePacing?
   var pacingIsRuledOut = false
+  /// The loop watches the server's silence, and libcurl does not.
+  var isSilenceWatched = false
   /// The receiver has to wait: no bytes are taken.
   var isPaused = false
   /// The socket on which libcurl has waited for this transfer last. `nil` for a stream that shares another's connection.

@@ -22,7 +22,7 @@ final class EntryBudget: Sendable {
     }
     guard !isEnough else { return }
     throw .response(
-      .malformed("the directory has more than \(maximum) entries; list a directory below it, or limit the depth"))
+      .malformed("the directory has more than \(maximum) entries; list a directory below it, or use --max-depth"))
   }
 
   /// More was asked for than was left.
