@@ -77,16 +77,12 @@ extension Daemon {
 
   /// Suspends until the job has, or has had, a state.
   func reached(_ state: String, by id: String, timeout: Duration = .seconds(120)) async throws {
-    let events = try ctlStarted("events", id, "--follow", "--format", "json")
-    try await events.waitForOutput("\"to\":\"\(state)\"", timeout: timeout)
-    events.signalGroup(SIGKILL)
+    try await waitForHistory("\"to\":\"\(state)\"", of: id, timeout: timeout)
   }
 
   /// Suspends until the job's history has a failure with this code.
   func failed(with code: String, _ id: String, timeout: Duration = .seconds(120)) async throws {
-    let events = try ctlStarted("events", id, "--follow", "--format", "json")
-    try await events.waitForOutput("\"code\":\"\(code)\"", timeout: timeout)
-    events.signalGroup(SIGKILL)
+    try await waitForHistory("\"code\":\"\(code)\"", of: id, timeout: timeout)
   }
 
   /// The ids of all stored jobs.

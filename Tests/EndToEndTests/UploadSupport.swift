@@ -28,13 +28,6 @@ extension Daemon {
     }
   }
 
-  /// Suspends until the history contains a text.
-  func waitForHistory(_ text: String, of id: String, timeout: Duration = .seconds(120)) async throws {
-    let events = try ctlStarted("events", id, "--follow", "--format", "json")
-    try await events.waitForOutput(text, timeout: timeout)
-    events.signalGroup(SIGKILL)
-  }
-
   /// The names of the spooled files.
   var spooled: [String] { (try? directory.names(in: "state/spool")) ?? [] }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// Commands of `transferctl` for the daemon.
 extension Daemon {
@@ -76,17 +77,54 @@ extension Daemon {
   }
 
   /// The job with this id.
+  ///
+  /// Asked of the API, whose jobs are those of `status --format json`: a debug build of `transferctl` takes 80 ms of
+  /// processor time, and hundreds of tests only look at a job.
   public func job(_ id: String) async throws -> StatusJob {
-    let result = try await ctlLaunch(["status", id, "--format", "json"]).runSuccessfully()
-    guard let job = try JSONDecoder().decode([StatusJob].self, from: result.output).first else {
-      throw TestSupportError.failed(program: "transferctl", reason: "status shows no job \(id)")
+    let answer = Data(try await request("/v1/jobs/\(id)").receiveAll(timeout: .seconds(60)).utf8)
+    guard answer.starts(with: Data("HTTP/1.1 200 ".utf8)), let head = answer.range(of: Data("\r\n\r\n".utf8)) else {
+      throw TestSupportError.failed(
+        program: "transferd", reason: "shows no job \(id): \(String(decoding: answer, as: UTF8.self))")
     }
-    return job
+    return try JSONDecoder().decode(StatusJob.self, from: Data(answer[head.upperBound...]))
   }
 
   /// Waits for the end of a job, completed or not, and returns it.
   public func finished(_ id: String, timeout: Duration = .seconds(150)) async throws -> StatusJob {
+    // The stream begins before the look at the job, so that no end is missed.
+    let ends = try request("/v1/events?jobs=\(id)&final=true")
+    if try await ends.isHeard(": transferd", timeout) {
+      let job = try await job(id)
+      if ["completed", "failed", "cancelled"].contains(job.state) { return job }
+      if try await ends.isHeard("\"job\":\(id),", timeout) { return try await self.job(id) }
+    }
+    // The daemon was stopped; `wait` waits for the next one, too.
     _ = try await ctlLaunch(["wait", id]).run(timeout: timeout)
     return try await job(id)
+  }
+
+  /// Suspends until the job's history, from its beginning, contains a text of its events as JSON.
+  public func waitForHistory(_ text: String, of id: String, timeout: Duration = .seconds(120)) async throws {
+    if try await request("/v1/events?jobs=\(id)&since=0").isHeard(text, timeout) { return }
+    // The daemon was stopped; `events` follows the next one, too.
+    let events = try ctlStarted("events", id, "--follow", "--format", "json")
+    try await events.waitForOutput(text, timeout: timeout)
+    events.signalGroup(SIGKILL)
+  }
+
+  /// Asks the control API for something. The connection ends with the response.
+  private func request(_ target: String) throws -> SocketClient {
+    let client = try SocketClient(socketPath)
+    client.send("GET \(target) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    return client
+  }
+}
+
+extension SocketClient {
+  /// Suspends until the text was received, or the connection has ended without it: `false`.
+  fileprivate func isHeard(_ text: String, _ timeout: Duration) async throws -> Bool {
+    try await heard.wait(for: "\"\(text)\"", timeout: timeout) {
+      $0.text.contains(text) ? true : $0.isAtEnd ? false : nil
+    }
   }
 }
