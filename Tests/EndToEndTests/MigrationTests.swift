@@ -126,11 +126,13 @@ import Testing
     "a kill at any write of the first start loses nothing: the next start opens the database", arguments: Origin.killed)
   func killed(_ origin: Origin) async throws {
     let points = WriteCall.killPoints(in: try await Self.writes(of: origin))
+    let room = try TemporaryDirectory()
+    let killer = try await CompiledC.preload(WriteCall.killer, in: room)
     var kills = 0
     for point in points {
       let daemon = try await origin.daemon()
       // A thread's writes may be fewer this time: the times of checkpoints differ.
-      guard try await Self.kill(daemon, at: point) else { continue }
+      guard try await Self.kill(daemon, at: point, by: killer) else { continue }
       kills += 1
       try await daemon.start()
       try await origin.expectWhole(daemon, after: "kill at \(point)")
@@ -144,7 +146,11 @@ import Testing
   private static func writes(of origin: Origin) async throws -> [WriteCall] {
     let daemon = try await origin.daemon()
     let log = daemon.statePath("trace")
-    try daemon.launch(through: try strace(daemon, ["-y", "-s", "0", "-o", log]))
+    // -D makes the daemon our child, and strace its child.
+    let strace =
+      [try BuiltPrograms.system("strace"), "-D", "-f", "-y", "-s", "0", "-o", log, "-e", "trace=\(WriteCall.names)"]
+      + paths(daemon).flatMap { ["-P", $0] }
+    try daemon.launch(through: strace)
     try await daemon.waitUntilReady()
     try await daemon.kill9()
     return WriteCall.parse(try String(contentsOfFile: log, encoding: .utf8))
@@ -152,14 +158,14 @@ import Testing
 
   /// Starts the daemon and kills it at a write.
   /// - Returns: `false` if the daemon was ready before that write.
-  private static func kill(_ daemon: Daemon, at point: WriteCall) async throws -> Bool {
-    let process = try daemon.launch(
-      through: try strace(
-        daemon, ["-o", "/dev/null", "-e", "inject=\(point.name):signal=KILL:when=\(point.ordinal)"]))
+  private static func kill(_ daemon: Daemon, at point: WriteCall, by killer: CompiledC) async throws -> Bool {
+    let process = try daemon.launch(environment: [
+      "LD_PRELOAD": killer.path, "KILL_CALL": point.name, "KILL_ORDINAL": "\(point.ordinal)",
+      "KILL_PATHS": paths(daemon).joined(separator: ":"),
+    ])
     do {
       try await daemon.waitUntilReady()
     } catch {
-      // strace may notice its end before we do.
       guard (try? await process.waitForEnd(timeout: .seconds(30))) == .signal(SIGKILL) else { throw error }
       return true
     }
@@ -167,13 +173,10 @@ import Testing
     return false
   }
 
-  private static func strace(_ daemon: Daemon, _ options: [String]) throws -> [String] {
+  /// The paths whose writes count.
+  private static func paths(_ daemon: Daemon) -> [String] {
     let database = daemon.statePath("transferd.db")
-    let paths =
-      [daemon.stateDirectory]
+    return [daemon.stateDirectory]
       + ["", "-wal", "-shm", "-journal", ".new", ".new-wal", ".new-journal"].map { database + $0 }
-    // -D makes the daemon our child, and strace its child.
-    return [try BuiltPrograms.system("strace"), "-D", "-f", "-e", "trace=\(WriteCall.names)"] + options
-      + paths.flatMap { ["-P", $0] }
   }
 }
