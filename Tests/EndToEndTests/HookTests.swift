@@ -44,8 +44,10 @@ import Testing
   func again() async throws {
     let server = try LoopbackServer { _ in .response(201) }
     let directory = try TemporaryDirectory()
+    // It does not keep the daemon's standard error open, whose end is awaited after the kill.
     let script = try directory.file(
-      "hook.sh", text: "echo x >> \(directory.path)/runs\ntest -e \(directory.path)/go || sleep 1000\n")
+      "hook.sh",
+      text: "echo x >> \(directory.path)/runs\ntest -e \(directory.path)/go || exec sleep 1000 > /dev/null 2>&1\n")
     let daemon = try await Daemon(config: config(script))
     let path = try daemon.source("a", Payload(size: 10))
     let id = try await daemon.upload(path, "--to", server.url("/a"), "--protocol", "plain")
