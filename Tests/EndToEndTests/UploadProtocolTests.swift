@@ -72,6 +72,8 @@ import Testing
     arguments: [UploadPeer.Kind.nginxDAV, .wsgidav, .tus, .resumable, .sftp, .ftp, .ftps])
   func cancelled(_ kind: UploadPeer.Kind) async throws {
     let peer = try await UploadPeer(kind)
+    // wsgidav says that the collection is missing only when it has the whole body.
+    if kind == .wsgidav { #expect(mkdir(peer.files, 0o755) == 0) }
     let path = try peer.daemon.source("a", Payload(size: 40 << 20))
     let id = try await peer.upload(path, "--limit-rate", "1M")
     try await peer.daemon.reached("running", by: id)
