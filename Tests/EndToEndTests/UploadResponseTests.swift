@@ -110,10 +110,16 @@ import Testing
   func transient(_ uploadProtocol: UploadProtocol) async throws {
     let daemon = try await Self.daemon()
     let path = try daemon.source("a", Payload(size: 1000))
-    for status in [408, 423, 425, 429, 500, 502, 503, 504] {
-      let server = try Refusing(uploadProtocol, status, times: 1)
-      let result = try await daemon.run(["upload", path, "--to", server.url, "--wait"] + server.options)
-      #expect(result.status == 0, "\(status): \(result.stderr)")
+    // All at once: each waits for its retry.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for status in [408, 423, 425, 429, 500, 502, 503, 504] {
+        let server = try Refusing(uploadProtocol, status, times: 1)
+        group.addTask {
+          let result = try await daemon.run(["upload", path, "--to", server.url, "--wait"] + server.options)
+          #expect(result.status == 0, "\(status): \(result.stderr)")
+        }
+      }
+      try await group.waitForAll()
     }
     #expect(try await daemon.jobs().allSatisfy { $0.state == "completed" && $0.attempt <= 2 })
   }
