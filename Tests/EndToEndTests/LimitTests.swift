@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite("limits of the daemon", .serialized, .timeLimit(.minutes(5))) struct LimitTests {
+@Suite("limits of the daemon", .timeLimit(.minutes(5))) struct LimitTests {
   private func limits(_ daemon: Daemon, _ arguments: String...) async throws -> [String: Any] {
     let result = try await daemon.ctlLaunch(["limit", "--format", "json"] + arguments).runSuccessfully()
     return try #require(try JSONSerialization.jsonObject(with: result.output) as? [String: Any])
