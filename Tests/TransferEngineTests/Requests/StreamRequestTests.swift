@@ -128,9 +128,10 @@ import Testing
         }
       }
     try await ended.wait(for: "three ends") { $0 == 3 ? () : nil }
-    let values = seen.value.filter { !$0.hasPrefix("d") && !$0.hasPrefix("s") || $0 == "serialization" }
+    let values: [String] = seen.value.filter { !$0.hasPrefix("d") && !$0.hasPrefix("s") || $0 == "serialization" }
     #expect(values == ["v1", "v2", "serialization", "v3"])
-    #expect(seen.value.filter { $0.hasPrefix("d") }.compactMap { Int($0.dropFirst()) }.reduce(0, +) == 32)
+    let lengths: [Int] = seen.value.filter { $0.hasPrefix("d") }.compactMap { Int($0.dropFirst()) }
+    #expect(lengths.reduce(0, +) == 32)
   }
 
   @Test("a handler can cancel the request by its token")
