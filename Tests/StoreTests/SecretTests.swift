@@ -130,8 +130,7 @@ import TransferAPI
     #expect(gone.count > 400)
     await fixture.store.close()
     let data = try Data(contentsOf: URL(fileURLWithPath: fixture.file))
-    let text = String(decoding: data, as: UTF8.self)
-    let left = gone.filter { text.contains("wordsecret\($0)x") || text.contains("querysecret\($0)x") }
+    let left = gone.filter { data.contains("wordsecret\($0)x") || data.contains("querysecret\($0)x") }
     #expect(left.isEmpty, "\(left.count) of \(gone.count)")
     let again = try Store(directory: fixture.directory, now: Fixture.epoch) { _ in }
     for job in live { #expect(try await again.job(job.id)?.spec.credentials?.password == "wordsecret\(job.n)x") }
