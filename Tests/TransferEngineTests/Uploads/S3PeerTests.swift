@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 /// Uploads to nanio, which verifies signatures, and to moto, which supports checksums, conditions and pages.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct S3PeerTests {
+@Suite(.timeLimit(.minutes(5))) struct S3PeerTests {
   static let keys = Credentials(username: S3Peer.accessKey, password: S3Peer.secretKey)
 
   private func upload(_ fixture: UploadFixture, _ peer: PythonPeer, key: String, _ options: S3Options = S3Options())

@@ -5,7 +5,7 @@ import Testing
 @testable import TransferEngine
 
 /// Uploads to tuspyserver, a server of another project.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct TusPeerTests {
+@Suite(.timeLimit(.minutes(5))) struct TusPeerTests {
   /// The digests of the server's files. The server deletes partial uploads after it has combined them.
   private func digests(_ peer: PythonPeer) throws -> [String] {
     try peer.directory.names(in: "uploads").filter { !$0.contains(".") }
