@@ -9,6 +9,7 @@ DESTDIR ?=
 SWIFT_SOURCES := Package.swift Sources Tests bench
 BIN := .build/release
 RELEASE := -c release --static-swift-stdlib
+TESTS := .build/debug/transferdPackageTests.xctest --testing-library swift-testing
 
 .PHONY: help build release test demo bench tsan units fuzz fuzzservers docs fmt lint install clean
 
@@ -28,9 +29,10 @@ release: ## transferd and transferctl in .build/release, the Swift runtime linke
 test: ## every test
 	@scripts/install-dependencies.sh test
 	swift build --build-tests
+	@# The program itself: `swift test` plans the build once more before each run.
 	@# Each end-to-end test starts its own daemons and servers, so only a few of them run at once.
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 swift test --skip-build --disable-xctest --skip EndToEndTests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4 swift test --skip-build --disable-xctest --filter EndToEndTests
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8 $(TESTS) --skip EndToEndTests
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4 $(TESTS) --filter EndToEndTests
 
 demo: ## shows a download that survives kill -9 of the daemon; needs no internet
 	@scripts/install-dependencies.sh demo
