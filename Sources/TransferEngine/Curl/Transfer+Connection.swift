@@ -45,6 +45,21 @@ extension Transfer {
       && handle.string(CURLINFO_PRIMARY_IP) == other.handle.string(CURLINFO_PRIMARY_IP)
   }
 
+  /// The connection is used from now on.
+  /// - Returns: whether bytes have arrived on it that no request asked for.
+  func takeConnection() -> Bool { remote == nil && idleSockets?.take(at: ports) == true }
+
+  /// Notes the connection that libcurl may keep. One of HTTP/2 is not noted: its frames say to which request they
+  /// belong, and some come at any time.
+  func leaveConnection() {
+    guard remote == nil, (1...2).contains(handle.long(CURLINFO_HTTP_VERSION)) else { return }
+    if let socket = handle.socket { idleSockets?.put(socket, at: ports) }
+  }
+
+  private var ports: IdleSockets.Ports {
+    IdleSockets.Ports(local: handle.long(CURLINFO_LOCAL_PORT), remote: handle.long(CURLINFO_PRIMARY_PORT))
+  }
+
   /// The error if the interface went away, or has no address yet, while libcurl connected; `nil` for all others.
   func interfaceFailure(_ code: CURLcode) -> TransferError? {
     guard let interface = request.interface, code == CURLE_INTERFACE_FAILED || if_nametoindex(interface) == 0 else {

@@ -9,7 +9,7 @@ extension Transfer {
     handle.set(policy, request, TLSOptions.origin)
     if let identity = request.clientIdentity { handle.set(identity) }
     if policy.certificates != nil { handle.set(CURLOPT_CERTINFO, true) }
-    guard policy.certificates != nil || request.addresses != .any else { return }
+    guard request.remote == nil || policy.certificates != nil || request.addresses != .any else { return }
     handle.set(CURLOPT_PREREQDATA, context)
     handle.setReady { context, peer, _, _, _ in
       Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue().ready(peer)
@@ -19,10 +19,15 @@ extension Transfer {
   /// Called when the connection is ready and nothing of the request has been sent.
   private func ready(_ peer: UnsafePointer<CChar>?) -> Int32 {
     guard mayUse(connectionTo: peer) else { return CURL_PREREQFUNC_ABORT }
+    let isReused = handle.long(CURLINFO_NUM_CONNECTS) == 0
+    if takeConnection(), isReused {
+      needsNewConnection = true
+      return CURL_PREREQFUNC_ABORT
+    }
     guard case .success(let policy) = request.trust, let pinned = policy.certificates else { return CURL_PREREQFUNC_OK }
     // A reused connection was checked when it was made: its pins, and with them these certificates, are part of
     // libcurl's key for connections.
-    if handle.long(CURLINFO_NUM_CONNECTS) == 0 { return CURL_PREREQFUNC_OK }
+    if isReused { return CURL_PREREQFUNC_OK }
     if let certificate = handle.peerCertificate, pinned.contains(certificate) { return CURL_PREREQFUNC_OK }
     failure = .serverTrust(.certificatePinningFailed(host: request.host))
     return CURL_PREREQFUNC_ABORT

@@ -33,6 +33,10 @@ final class Transfer {
   var isHeld = false
   /// The transfer's part of the session's bandwidth; `nil` if no limit applies to it.
   var bandwidth: TransferBandwidth?
+  /// The connections that wait for a request.
+  var idleSockets: IdleSockets?
+  /// Nothing was sent, because the connection that libcurl chose must not be used.
+  var needsNewConnection = false
   /// The state of a transfer by a protocol other than HTTP.
   var remote: RemoteTransferState?
   /// The TLS session; known while the transfer has its connection.

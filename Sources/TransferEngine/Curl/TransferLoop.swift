@@ -15,6 +15,7 @@ actor TransferLoop {
   private let bandwidth: BandwidthLimits
   private let waiting = WaitingTransfers()
   private let state = LoopState()
+  private let idleSockets = IdleSockets()
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -96,6 +97,7 @@ actor TransferLoop {
 
   private func start(_ transfer: Transfer) {
     transfer.join(bandwidth, waiting)
+    transfer.idleSockets = idleSockets
     do throws(TransferError) {
       try transfer.configure()
     } catch {
@@ -194,9 +196,22 @@ actor TransferLoop {
         let transfer = transfers[pointer]
       else { continue }
       let code = message.pointee.data.result
+      if transfer.needsNewConnection {
+        reconnect(transfer)
+        continue
+      }
+      if code == CURLE_OK { transfer.leaveConnection() }
       dropConnection(of: transfer, after: code)
       finish(transfer, transfer.outcome(code))
     }
+  }
+
+  /// Begins a transfer again of which nothing was sent. libcurl has closed the connection that it chose.
+  private func reconnect(_ transfer: Transfer) {
+    transfer.needsNewConnection = false
+    curl_multi_remove_handle(executor.multiPointer, transfer.handle.pointer)
+    transfer.handle.set(CURLOPT_FRESH_CONNECT, true)
+    add(transfer)
   }
 
   /// Ends a connection that seems to be dead, unless another transfer still moves something on it. libcurl has no call

@@ -108,6 +108,30 @@ import Testing
     try fixture.expectOnly(Self.payload)
   }
 
+  /// Each file would get the content of the one before.
+  @Test("a second response that nobody asked for is not taken for the next one")
+  func unaskedResponse() async throws {
+    let (hasEnded, isSent) = (Gate(), Gate())
+    let unasked = Data("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked".utf8)
+    let server = try LoopbackServer { request in
+      guard request.index == 0 else { return .response(200, text: request.target) }
+      return [
+        .status(200, headers: ["Content-Length": "2"]), .body(Data("/a".utf8)), .waitFor(hasEnded), .raw(unasked),
+        .signal(isSent), .keepAlive,
+      ]
+    }
+    let session = Session()
+    #expect(await session.request(try RequestURL(server.url("/a"))).response().text == "/a")
+    hasEnded.open()
+    try await isSent.wait()
+    for target in ["/b", "/c"] {
+      let response = await session.request(try RequestURL(server.url(target))).response()
+      #expect(response.text == target)
+      #expect(response.metrics.last?.isConnectionReused == (target == "/c"))
+    }
+    #expect(server.requests.map(\.connection) == [0, 1, 1])
+  }
+
   @Test("interim responses are skipped", arguments: [100, 102, 103])
   func interim(_ status: Int) async throws {
     let server = try LoopbackServer(Self.file.interim(status, times: 100, headers: ["Link": "</x>", "ETag": "\"no\""]))
