@@ -150,11 +150,31 @@ extension DownloadPipeline {
   }
 
   /// Asks the server for the file's length. The body ended with the connection, or with the stream of HTTP/2, which
-  /// looks the same as a broken one. If the server does not report the length, the file stays unverified.
+  /// looks the same as a broken one. If the server does not report the length of this version, the file stays
+  /// unverified.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
-    // An URL that an adapter has replaced, such as one of S3, is asked for as it was sent.
-    var request = plan.request.url.isHTTP ? plan.request : context.request ?? plan.request
-    guard request.url.isHTTP else { return }
+    let version = context.bodyHead.map { Validators(of: $0) } ?? Validators()
+    guard let answer = try await answerToHead(context), !version.contradict(answer.version) else { return }
+    // A shorter length is no sign of a broken connection: servers that make their answers may report 0, or the length
+    // of another answer.
+    guard answer.length >= size else { return }
+    if answer.length == size {
+      context.total = size
+      context.verification = .length
+      return
+    }
+    var isCutOff = version.agreeStrongly(with: answer.version)
+    // A page that is made for each request may be longer in the next answer, but hardly in two by as much.
+    if !isCutOff { isCutOff = try await answerToHead(context)?.length == answer.length }
+    if isCutOff { throw .response(.truncated(received: size, expected: answer.length)) }
+  }
+
+  /// - Returns: the length and the version of the whole file; `nil` if the server does not report the length.
+  private func answerToHead(
+    _ context: AttemptContext
+  ) async throws(TransferError) -> (length: Int64, version: Validators)? {
+    // Certificates, secrets and the URL may come from adapters. A redirect's target may be signed for GET alone.
+    guard var request = context.adapted, request.url.isHTTP, request.method == .get else { return nil }
     (request.headers[.range], request.headers[.ifRange]) = (nil, nil)
     request.method = .head
     request.headers[.acceptEncoding] = "identity"
@@ -162,13 +182,8 @@ extension DownloadPipeline {
     if Task.isCancelled { throw .cancelled }
     guard response.error == nil, let head = response.head, head.status == 200, head.contentCoding == nil,
       let length = try? head.contentLength()
-    else { return }
-    // A shorter length is no sign of a broken connection: servers that make their answers may report 0, or the length
-    // of another answer.
-    guard length >= size else { return }
-    guard length == size else { throw .response(.truncated(received: size, expected: length)) }
-    context.total = length
-    context.verification = .length
+    else { return nil }
+    return (length, Validators(of: head))
   }
 
   private func syncToDisk(_ context: inout AttemptContext, _ part: PartialFile) async throws(TransferError)

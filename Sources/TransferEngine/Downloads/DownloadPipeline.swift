@@ -15,6 +15,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   /// The state of an attempt. What survives a failure becomes the response.
   struct AttemptContext {
     var request: TransferRequest?
+    /// The attempt's request after its adapters, before redirects, without the fields of a range question.
+    var adapted: TransferRequest?
     var head: ResponseHead?
     /// The head that came with the file's bytes.
     var bodyHead: ResponseHead?
@@ -192,7 +194,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
   /// - Returns: the path of the complete file.
   func file(_ context: inout AttemptContext) async throws(TransferError) -> String {
     if let adopted = context.adopted {
-      context.existing = adopted.existing
+      (context.existing, context.adapted) = (adopted.existing, adopted.request)
       try await fetch(&context, adopted.request, adopted.directory)
       if Task.isCancelled { throw .cancelled }
       return try await complete(&context)
@@ -207,6 +209,7 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     (context.request, context.head) = (described, nil)
     try await openPartDirectory(&context, directory)
     let request = try await session.adapted(described, interceptor, core.record)
+    context.adapted = request
     try reopenPart(&context, context.directories?.part ?? directory)
     context.resumedFrom = context.onDisk
     if context.onDisk > 0, context.contributions.isEmpty {

@@ -4,7 +4,9 @@ import Glibc
 /// A scripted HTTP/2 server on 127.0.0.1 with TLS. It serves a file and interrupts it like real HTTP/2 servers.
 ///
 /// It uses Debian's package `python3-h2` and the system's Python. The query selects the fault:
-/// `?fault=NAME&after=BYTES`, with `&times=N` only for the first N requests of that path.
+/// `?fault=NAME&after=BYTES`, with `&times=N` only for the first N requests of that path. Without `Content-Length` if
+/// there is `length=0`. HEAD reports the length `head`, which grows with each request if there is `growing=1`, and the
+/// ETag `tag`. Other responses have the ETag `v1`.
 public final class H2Server: Sendable {
   public let port: UInt16
   private let process: ChildProcess
@@ -44,7 +46,7 @@ public final class H2Server: Sendable {
     import h2.config, h2.connection, h2.events, h2.errors
 
     content = open(sys.argv[3], "rb").read()
-    seen, lock = {}, threading.Lock()
+    seen, heads, lock = {}, {}, threading.Lock()
 
     def answer(connection, sock, stream, headers):
         target = headers[":path"]
@@ -52,8 +54,15 @@ public final class H2Server: Sendable {
         query = {name: values[0] for name, values in parse_qs(path.query).items()}
         print(headers[":method"], target, headers.get("range", "-"), flush=True)
         if headers[":method"] == "HEAD":
-            length = query.get("head", str(len(content)))
-            connection.send_headers(stream, [(":status", "200"), ("content-length", length)], end_stream=True)
+            length = int(query.get("head", len(content)))
+            with lock:
+                heads[path.path] = heads.get(path.path, 0) + 1
+                if "growing" in query:
+                    length += heads[path.path]
+            fields = [(":status", "200"), ("content-length", str(length))]
+            if "tag" in query:
+                fields.append(("etag", '"%s"' % query["tag"]))
+            connection.send_headers(stream, fields, end_stream=True)
             return False
         with lock:
             count = seen[path.path] = seen.get(path.path, 0) + 1

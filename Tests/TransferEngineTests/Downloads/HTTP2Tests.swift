@@ -46,6 +46,48 @@ import Testing
     try fixture.expectOnly(Self.payload)
   }
 
+  @Test("a longer length for HEAD means that a body of HTTP/2 is incomplete, unless the page is made for each request")
+  func longerHead() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    for (target, isCutOff) in [("/a?tag=v1", true), ("/b?tag=v2", false), ("/c?x=1", true), ("/d?growing=1", false)] {
+      let fixture = try DownloadFixture(Self.session(certificates))
+      let request = TransferRequest(url: try RequestURL(server.url("\(target)&length=0&head=700000")))
+      let response = try await fixture.download(request).response()
+      guard isCutOff else {
+        #expect(response.error == nil, "\(target): \(String(describing: response.error))")
+        #expect(response.verification == DownloadVerification.none)
+        try fixture.expectOnly(Self.payload)
+        continue
+      }
+      guard case .response(.truncated(600_000, 700_000))? = response.error else {
+        Issue.record("\(target): \(String(describing: response.error))")
+        continue
+      }
+    }
+    let heads = server.requests.filter { $0.hasPrefix("HEAD") }.map { $0.dropFirst(5).prefix(2) }
+    #expect(heads == ["/a", "/b", "/c", "/c", "/d", "/d"])
+  }
+
+  /// What an adapter adds belongs to the request for the length, too: here what is trusted, without which TLS fails.
+  @Test("the length of a body of HTTP/2 is asked for with what adapters have added")
+  func adaptedHead() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let adapter = Adapter { request, _ in
+      var request = request
+      request.connection.trust = TrustPolicy.none
+      return request
+    }
+    let fixture = try DownloadFixture()
+    let request = TransferRequest(url: try RequestURL(server.url("/a?fault=silently&after=200000&length=0")))
+    let response = try await fixture.download(request, interceptor: adapter).response()
+    guard case .response(.truncated(200_000, 600_000))? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+  }
+
   /// A hung server, or a network that has forgotten the connection: only a new connection helps.
   @Test("a connection of HTTP/2 on which a download has stalled is not used again")
   func silence() async throws {
