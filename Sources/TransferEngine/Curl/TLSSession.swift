@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import HTTPTypes
 
 /// The version and cipher of a TLS connection, with OpenSSL's names.
 struct TLSSession {
@@ -18,7 +19,27 @@ extension Transfer {
   }
 }
 
-/// Four functions of OpenSSL that describe a session.
+extension Transfer {
+  /// Begins to watch how the connection ends, if a body ends with it.
+  func watchEnd(of head: ResponseHead, _ context: UnsafeMutableRawPointer) {
+    isEndAnnounced = nil
+    endsWithConnection =
+      remote == nil && request.method != .head && head.version.hasPrefix("HTTP/1") && !head.isSelfDelimiting
+    guard endsWithConnection, request.url.hasPrefix("https:"), OpenSSL.shared != nil else { return }
+    handle.set(CURLOPT_XFERINFODATA, context)
+    handle.setProgress(CurlCallbacks.progress)
+    handle.set(CURLOPT_NOPROGRESS, false)
+  }
+
+  /// Called after each reading, the last time when libcurl has seen the end of the connection and has not closed it
+  /// yet. To libcurl an end with TLS's notice and one without it are the same.
+  func noteEnd() {
+    guard endsWithConnection, let session = transfer_openssl_session(handle.pointer) else { return }
+    isEndAnnounced = OpenSSL.shared?.hasNotice(session)
+  }
+}
+
+/// Five functions of OpenSSL that describe a session.
 ///
 /// They are looked up in the process at run time, because libcurl loads OpenSSL: the engine needs neither its headers
 /// nor a dependency. If libcurl uses another TLS library, or the OpenSSL that is found is not libcurl's, the session
@@ -28,10 +49,12 @@ private struct OpenSSL: Sendable {
   private typealias Text = @convention(c) (UnsafeRawPointer?) -> UnsafePointer<CChar>?
   private typealias Pointer = @convention(c) (UnsafeRawPointer?) -> UnsafeRawPointer?
   private typealias Version = @convention(c) (Int32) -> UnsafePointer<CChar>?
+  private typealias Flags = @convention(c) (UnsafeRawPointer?) -> Int32
 
   private let version: Text
   private let currentCipher: Pointer
   private let cipherName: Text
+  private let shutdown: Flags
 
   static let shared = OpenSSL()
 
@@ -46,12 +69,17 @@ private struct OpenSSL: Sendable {
       text.hasPrefix(own.replacing("/", with: " ") + " "),
       let version = find("SSL_get_version", as: Text.self),
       let currentCipher = find("SSL_get_current_cipher", as: Pointer.self),
-      let cipherName = find("SSL_CIPHER_standard_name", as: Text.self)
+      let cipherName = find("SSL_CIPHER_standard_name", as: Text.self),
+      let shutdown = find("SSL_get_shutdown", as: Flags.self)
     else { return nil }
     self.version = version
     self.currentCipher = currentCipher
     self.cipherName = cipherName
+    self.shutdown = shutdown
   }
+
+  /// Whether the peer's notice that it closes the connection has arrived (`SSL_RECEIVED_SHUTDOWN`).
+  func hasNotice(_ pointer: UnsafeMutableRawPointer) -> Bool { shutdown(pointer) & 2 != 0 }
 
   func session(_ pointer: UnsafeMutableRawPointer) -> TLSSession? {
     guard let version = version(pointer) else { return nil }

@@ -214,7 +214,10 @@ extension Transfer {
 
   /// Called again and again, even while libcurl waits. A result other than 0 ends the transfer.
   func progress(received: Int64, sent: Int64) -> Int32 {
-    guard let remote else { return 0 }
+    guard let remote else {
+      noteEnd()
+      return 0
+    }
     if id.isCancelled { return 1 }
     let moved = received.saturatingSum(sent)
     if moved != remote.moved {

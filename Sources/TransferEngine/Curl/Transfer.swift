@@ -14,7 +14,11 @@ final class Transfer {
   private var head: ResponseHead?
   var currentHead: ResponseHead? { head }
   /// The costs of the transfer so far.
-  var metrics: TransferMetrics { TransferMetrics(of: handle, tls: tls) }
+  var metrics: TransferMetrics {
+    var metrics = TransferMetrics(of: handle, tls: tls)
+    metrics.isEndMissing = isEndAnnounced == false
+    return metrics
+  }
   var verdict = HeadVerdict.takeBody
   /// The head may be a challenge to which libcurl responds; the receiver has not got it.
   private var isHeadHeld = false
@@ -41,6 +45,10 @@ final class Transfer {
   var remote: RemoteTransferState?
   /// The TLS session; known while the transfer has its connection.
   var tls: TLSSession?
+  /// The end of the body is that of the connection.
+  var endsWithConnection = false
+  /// Whether the server has announced that end in TLS; `nil` if that is not known.
+  var isEndAnnounced: Bool?
   /// An address of the host that was refused.
   var refusedAddress: IPAddress?
   /// Another address was permitted, so a failure does not concern the address.
@@ -223,6 +231,7 @@ final class Transfer {
       head.url = request.source
       self.head = head
       headAt = movedAt
+      watchEnd(of: head, Unmanaged.passUnretained(self).toOpaque())
       // A body that waits for its source would keep libcurl from ending after a refusal.
       if head.status >= 300 { pipe?.wakeUp() }
       if let refusal = proxyFailure(head), !awaitsProxyChallenge || isHeadHeld {

@@ -40,6 +40,8 @@ public struct TransferMetrics: Sendable, Equatable {
   public var tlsCipher: String?
   /// Whether no connection was made for this transfer (`CURLINFO_NUM_CONNECTS`).
   public var isConnectionReused: Bool
+  /// The body ended with the connection, without TLS's notice of that: it may be cut off (RFC 9112 §9.8).
+  var isEndMissing = false
 
   /// A transfer without costs; for programs that create such values themselves.
   public init() {

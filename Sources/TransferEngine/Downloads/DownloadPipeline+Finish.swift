@@ -151,22 +151,25 @@ extension DownloadPipeline {
 
   /// Asks the server for the file's length. The body ended with the connection, or with the stream of HTTP/2, which
   /// looks the same as a broken one. If the server does not report the length of this version, the file stays
-  /// unverified.
+  /// unverified, unless TLS says that the connection was cut off.
   private func compareWithHead(_ context: inout AttemptContext, _ size: Int64) async throws(TransferError) {
     let version = context.bodyHead.map { Validators(of: $0) } ?? Validators()
-    guard let answer = try await answerToHead(context), !version.contradict(answer.version) else { return }
-    // A shorter length is no sign of a broken connection: servers that make their answers may report 0, or the length
-    // of another answer.
-    guard answer.length >= size else { return }
-    if answer.length == size {
+    var answer = try await answerToHead(context)
+    if let other = answer?.version, version.contradict(other) { answer = nil }
+    if let answer, answer.length == size {
       context.total = size
       context.verification = .length
       return
     }
-    var isCutOff = version.agreeStrongly(with: answer.version)
-    // A page that is made for each request may be longer in the next answer, but hardly in two by as much.
-    if !isCutOff { isCutOff = try await answerToHead(context)?.length == answer.length }
-    if isCutOff { throw .response(.truncated(received: size, expected: answer.length)) }
+    // A shorter length is no sign of a broken connection: servers that make their answers may report 0, or the length
+    // of another answer.
+    if let answer, answer.length > size {
+      var isCutOff = version.agreeStrongly(with: answer.version)
+      // A page that is made for each request may be longer in the next answer, but hardly in two by as much.
+      if !isCutOff { isCutOff = try await answerToHead(context)?.length == answer.length }
+      if isCutOff { throw .response(.truncated(received: size, expected: answer.length)) }
+    }
+    if context.isEndMissing { throw .response(.truncated(received: size, expected: nil)) }
   }
 
   /// - Returns: the length and the version of the whole file; `nil` if the server does not report the length.

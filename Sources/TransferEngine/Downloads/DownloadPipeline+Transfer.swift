@@ -89,7 +89,9 @@ extension DownloadPipeline {
     case .cancelled: throw .cancelled
     // The status counts, even if the body of the error page was cut off.
     case .failed(let error, _, _): throw receiver.refusal ?? Self.explained(error, context)
-    case .finished: return receiver
+    case .finished(_, let metrics):
+      context.isEndMissing = metrics.isEndMissing
+      return receiver
     }
   }
 

@@ -38,6 +38,8 @@ struct DownloadPipeline: AttemptPipeline, Sendable {
     var comparesFrom: Int64?
     /// The last body ended before its announced end.
     var isShort = false
+    /// The last body ended with its connection, which TLS says was cut off.
+    var isEndMissing = false
     var digests: [DigestAlgorithm: String]?
     /// Which bytes on disk each source has sent; `PieceCheck.earlier`: it is not known which.
     var contributions: [Int: ByteRanges] = [:]

@@ -7,6 +7,9 @@ import Glibc
 /// `?fault=NAME&after=BYTES`, with `&times=N` only for the first N requests of that path. Without `Content-Length` if
 /// there is `length=0`. HEAD reports the length `head`, which grows with each request if there is `growing=1`, and the
 /// ETag `tag`. Other responses have the ETag `v1`.
+///
+/// To a client that offers only HTTP/1.1 the file's end is that of the connection; with `notice=0` without TLS's notice
+/// of that. HEAD is refused if there is no `head`.
 public final class H2Server: Sendable {
   public let port: UInt16
   private let process: ChildProcess
@@ -110,16 +113,36 @@ public final class H2Server: Sendable {
                         return
             sock.sendall(connection.data_to_send())
 
+    def serve_1(sock):
+        request = b""
+        while b"\\r\\n\\r\\n" not in request:
+            data = sock.recv(65536)
+            if not data:
+                return
+            request += data
+        method, target = request.decode().split(" ")[:2]
+        print(method, target, "-", flush=True)
+        query = parse_qs(urlsplit(target).query)
+        end = "Connection: close\\r\\n\\r\\n"
+        if method != "HEAD":
+            sock.sendall(("HTTP/1.1 200 OK\\r\\n" + end).encode() + content)
+        elif "head" in query:
+            sock.sendall(("HTTP/1.1 200 OK\\r\\nContent-Length: %s\\r\\n" % query["head"][0] + end).encode())
+        else:
+            sock.sendall(("HTTP/1.1 405 Method Not Allowed\\r\\nContent-Length: 0\\r\\n" + end).encode())
+        if "notice" not in query:
+            sock.unwrap()
+
     def run(sock):
         try:
             with context.wrap_socket(sock, server_side=True) as tls:
-                serve(tls)
+                serve(tls) if tls.selected_alpn_protocol() == "h2" else serve_1(tls)
         except (OSError, ssl.SSLError):
             pass
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1], sys.argv[2])
-    context.set_alpn_protocols(["h2"])
+    context.set_alpn_protocols(["h2", "http/1.1"])
     listener = socket.create_server(("127.0.0.1", 0))
     print("listening", listener.getsockname()[1], flush=True)
     while True:

@@ -48,6 +48,36 @@ import Testing
     }
   }
 
+  /// RFC 9112 §9.8: without the notice, such a body is incomplete. To libcurl it is complete.
+  @Test("a body that ends with its TLS connection needs the notice of that, the length by HEAD, or a digest")
+  func endOfTLS() async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    var configuration = SessionConfiguration()
+    configuration.certificateAuthorityFile = certificates.authority
+    let session = Session(configuration: configuration)
+    let digest = ExpectedDigest(algorithm: .sha256, hex: Self.payload.sha256)
+    for (target, digests, verification) in [
+      ("/a", [], DownloadVerification.none), ("/b?notice=0&head=500000", [], .length),
+      ("/c?notice=0", [digest], .digest), ("/d?notice=0", [], nil),
+    ] as [(String, [ExpectedDigest], DownloadVerification?)] {
+      let fixture = try DownloadFixture(session)
+      var request = TransferRequest(url: try RequestURL(server.url(target)))
+      request.connection.maximumHTTPVersion = .http1_1
+      let response = try await fixture.download(request, expecting: digests).response()
+      #expect(response.verification == verification, "\(target): \(String(describing: response.error))")
+      if verification != nil {
+        try fixture.expectOnly(Self.payload)
+        continue
+      }
+      guard case .response(.truncated(500_000, nil))? = response.error else {
+        Issue.record("\(String(describing: response.error))")
+        continue
+      }
+      #expect(response.error?.isTransient == true)
+    }
+  }
+
   /// libcurl treats a line that begins with CR as the end of the head, and passes on the next bytes as a body.
   @Test("a body that arrives before the end of the head is not written to the part file")
   func bodyWithoutHead() async throws {
