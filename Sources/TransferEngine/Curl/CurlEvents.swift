@@ -12,6 +12,8 @@ final class CurlEvents {
   }
 
   let poll = EventPoll()
+  /// OpenSSL calls it for all connections of the multi handle.
+  let reading = ReadingLimit()
   private let multi: UnsafeMutableRawPointer
   private var ready: [EventPoll.Event] = []
   /// When libcurl wants to be called.
@@ -39,11 +41,13 @@ final class CurlEvents {
   func act() {
     var running: Int32 = 0
     for event in ready {
+      reading.reset()
       curl_multi_socket_action(multi, event.descriptor, event.actions, &running)
     }
     ready.removeAll(keepingCapacity: true)
     guard let dueAt, dueAt <= .now else { return }
     self.dueAt = nil
+    reading.reset()
     curl_multi_socket_action(multi, TRANSFER_SOCKET_TIMEOUT, 0, &running)
   }
 

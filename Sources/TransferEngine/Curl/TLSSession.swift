@@ -39,7 +39,17 @@ extension Transfer {
   }
 }
 
-/// Five functions of OpenSSL that describe a session.
+extension Transfer {
+  /// Bounds what libcurl reads at a time from a new connection.
+  func limitReading() {
+    guard remote == nil, request.url.hasPrefix("https:"), let reading,
+      let session = transfer_openssl_session(handle.pointer)
+    else { return }
+    OpenSSL.shared?.limit(session, reading)
+  }
+}
+
+/// Functions of OpenSSL that describe a session, and end one.
 ///
 /// They are looked up in the process at run time, because libcurl loads OpenSSL: the engine needs neither its headers
 /// nor a dependency. If libcurl uses another TLS library, or the OpenSSL that is found is not libcurl's, the session
@@ -50,11 +60,24 @@ private struct OpenSSL: Sendable {
   private typealias Pointer = @convention(c) (UnsafeRawPointer?) -> UnsafeRawPointer?
   private typealias Version = @convention(c) (Int32) -> UnsafePointer<CChar>?
   private typealias Flags = @convention(c) (UnsafeRawPointer?) -> Int32
+  private typealias SetFlags = @convention(c) (UnsafeMutableRawPointer?, Int32) -> Void
+  private typealias Control =
+    @convention(c) (UnsafeMutableRawPointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int
+  /// `SSL_set_msg_callback(3)`: whether it is sent, the version, the type, the bytes and their number, the session, and
+  /// our context.
+  private typealias Message =
+    @convention(c) (
+      Int32, Int32, Int32, UnsafeRawPointer?, Int, UnsafeMutableRawPointer?, UnsafeMutableRawPointer?
+    ) -> Void
+  private typealias SetMessage = @convention(c) (UnsafeMutableRawPointer?, Message?) -> Void
 
   private let version: Text
   private let currentCipher: Pointer
   private let cipherName: Text
   private let shutdown: Flags
+  private let setShutdown: SetFlags
+  private let control: Control
+  private let setMessage: SetMessage
 
   static let shared = OpenSSL()
 
@@ -70,16 +93,39 @@ private struct OpenSSL: Sendable {
       let version = find("SSL_get_version", as: Text.self),
       let currentCipher = find("SSL_get_current_cipher", as: Pointer.self),
       let cipherName = find("SSL_CIPHER_standard_name", as: Text.self),
-      let shutdown = find("SSL_get_shutdown", as: Flags.self)
+      let shutdown = find("SSL_get_shutdown", as: Flags.self),
+      let setShutdown = find("SSL_set_shutdown", as: SetFlags.self),
+      let control = find("SSL_ctrl", as: Control.self),
+      let setMessage = find("SSL_set_msg_callback", as: SetMessage.self)
     else { return nil }
     self.version = version
     self.currentCipher = currentCipher
     self.cipherName = cipherName
     self.shutdown = shutdown
+    self.setShutdown = setShutdown
+    self.control = control
+    self.setMessage = setMessage
   }
 
-  /// Whether the peer's notice that it closes the connection has arrived (`SSL_RECEIVED_SHUTDOWN`).
-  func hasNotice(_ pointer: UnsafeMutableRawPointer) -> Bool { shutdown(pointer) & 2 != 0 }
+  /// `SSL_RECEIVED_SHUTDOWN`
+  private static let receivedShutdown: Int32 = 2
+
+  /// Whether the peer's notice that it closes the connection has arrived.
+  func hasNotice(_ pointer: UnsafeMutableRawPointer) -> Bool { shutdown(pointer) & Self.receivedShutdown != 0 }
+
+  /// - Parameter reading: must live longer than the connection.
+  func limit(_ pointer: UnsafeMutableRawPointer, _ reading: ReadingLimit) {
+    _ = control(pointer, 16, 0, Unmanaged.passUnretained(reading).toOpaque())  // SSL_CTRL_SET_MSG_CALLBACK_ARG
+    setMessage(pointer, Self.didRead)
+  }
+
+  private static let didRead: Message = { isSent, _, type, _, _, session, context in
+    // SSL3_RT_HEADER: a record begins. After a notice, real or not, reading ends.
+    guard isSent == 0, type == 256, let context,
+      !Unmanaged<ReadingLimit>.fromOpaque(context).takeUnretainedValue().take()
+    else { return }
+    OpenSSL.shared?.setShutdown(session, OpenSSL.receivedShutdown)
+  }
 
   func session(_ pointer: UnsafeMutableRawPointer) -> TLSSession? {
     guard let version = version(pointer) else { return nil }

@@ -37,6 +37,8 @@ final class Transfer {
   var isHeld = false
   /// The transfer's part of the session's bandwidth; `nil` if no limit applies to it.
   var bandwidth: TransferBandwidth?
+  /// What libcurl may read at a time.
+  var reading: ReadingLimit?
   /// The connections that wait for a request.
   var idleSockets: IdleSockets?
   /// Nothing was sent, because the connection that libcurl chose must not be used.
@@ -217,6 +219,7 @@ final class Transfer {
   /// A result other than the given count ends the transfer (`CURLOPT_HEADERFUNCTION(3)`).
   func header(_ line: UnsafeRawBufferPointer) -> Int {
     movedAt = .now
+    reading?.reset()
     noteTLS()
     if remote != nil { return remoteHeader(line) }
     switch parser.take(line) {
@@ -259,6 +262,7 @@ final class Transfer {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Int {
     movedAt = .now
+    reading?.reset()
     if isHeld || bandwidth?.mayReceive(self) == false { return Int(TRANSFER_WRITEFUNC_PAUSE) }
     // libcurl treats every line that begins with CR as the end of the head, whatever else the line contains. Then no
     // verdict about the body exists.

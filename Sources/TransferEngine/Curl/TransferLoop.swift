@@ -98,6 +98,7 @@ actor TransferLoop {
   private func start(_ transfer: Transfer) {
     transfer.join(bandwidth, waiting)
     transfer.idleSockets = idleSockets
+    transfer.reading = executor.events.reading
     do throws(TransferError) {
       try transfer.configure()
     } catch {

@@ -94,6 +94,11 @@ public final class H2Server: Sendable {
         elif fault == "silence":
             sock.sendall(connection.data_to_send())
             threading.Event().wait()
+        elif fault == "empty":
+            sock.sendall(connection.data_to_send())
+            frame = bytes(5) + stream.to_bytes(4, "big")
+            while True:
+                sock.sendall(frame * 4000)
         elif fault == "goaway":
             connection.close_connection(h2.errors.ErrorCodes.NO_ERROR, last_stream_id=0)
         sock.sendall(connection.data_to_send())

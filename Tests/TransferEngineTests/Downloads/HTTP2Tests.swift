@@ -88,6 +88,24 @@ import Testing
     }
   }
 
+  /// libcurl reads until a frame has content, and moves no other transfer meanwhile.
+  @Test("empty frames of HTTP/2 without end break their connection", arguments: [0, 200_000])
+  func emptyFrames(_ bytes: Int) async throws {
+    let certificates = try await TestCertificates()
+    let server = try await H2Server(certificates, serving: Self.payload.data)
+    let fixture = try DownloadFixture(Self.session(certificates))
+    let url = try RequestURL(server.url("/a?fault=empty&after=\(bytes)&times=1"))
+    let first = try await fixture.download(TransferRequest(url: url)).response()
+    guard case .response(.truncated)? = first.error else {
+      Issue.record("\(String(describing: first.error))")
+      return
+    }
+    #expect(first.error?.isTransient == true)
+    let second = try await fixture.download(TransferRequest(url: url)).response()
+    #expect(second.error == nil, "\(String(describing: second.error))")
+    try fixture.expectOnly(Self.payload)
+  }
+
   /// A hung server, or a network that has forgotten the connection: only a new connection helps.
   @Test("a connection of HTTP/2 on which a download has stalled is not used again")
   func silence() async throws {
