@@ -13,7 +13,7 @@ final class CurlEvents {
 
   let poll = EventPoll()
   /// OpenSSL calls it for all connections of the multi handle.
-  let reading = ReadingLimit()
+  let reading = TLSReading()
   private let multi: UnsafeMutableRawPointer
   private var ready: [EventPoll.Event] = []
   /// When libcurl wants to be called.

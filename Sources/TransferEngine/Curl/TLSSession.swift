@@ -40,12 +40,21 @@ extension Transfer {
 }
 
 extension Transfer {
-  /// Bounds what libcurl reads at a time from a new connection.
-  func limitReading() {
+  /// Watches what libcurl reads from the connection that is used from now on.
+  func watchReading(isNew: Bool) {
     guard remote == nil, request.url.hasPrefix("https:"), let reading,
       let session = transfer_openssl_session(handle.pointer)
     else { return }
-    OpenSSL.shared?.limit(session, reading)
+    sessionAddress = session
+    if isNew { OpenSSL.shared?.report(session, to: reading) }
+  }
+
+  /// The server's verdict on the client certificate. In TLS 1.3 it comes after the handshake, and to libcurl the
+  /// connection just broke.
+  func certificateFailure(_ code: CURLcode) -> TransferError? {
+    guard code != CURLE_OK, currentHead == nil, let sessionAddress, let reason = reading?.verdict(on: sessionAddress)
+    else { return nil }
+    return .connection(.tls(host: request.host, reason: reason, isTransient: false))
   }
 }
 
@@ -114,17 +123,22 @@ private struct OpenSSL: Sendable {
   func hasNotice(_ pointer: UnsafeMutableRawPointer) -> Bool { shutdown(pointer) & Self.receivedShutdown != 0 }
 
   /// - Parameter reading: must live longer than the connection.
-  func limit(_ pointer: UnsafeMutableRawPointer, _ reading: ReadingLimit) {
+  func report(_ pointer: UnsafeMutableRawPointer, to reading: TLSReading) {
+    reading.begin(pointer)
     _ = control(pointer, 16, 0, Unmanaged.passUnretained(reading).toOpaque())  // SSL_CTRL_SET_MSG_CALLBACK_ARG
     setMessage(pointer, Self.didRead)
   }
 
-  private static let didRead: Message = { isSent, _, type, _, _, session, context in
-    // SSL3_RT_HEADER: a record begins. After a notice, real or not, reading ends.
-    guard isSent == 0, type == 256, let context,
-      !Unmanaged<ReadingLimit>.fromOpaque(context).takeUnretainedValue().take()
-    else { return }
-    OpenSSL.shared?.setShutdown(session, OpenSSL.receivedShutdown)
+  private static let didRead: Message = { isSent, _, type, bytes, count, session, context in
+    guard isSent == 0, let bytes, let session, let context else { return }
+    let reading = Unmanaged<TLSReading>.fromOpaque(context).takeUnretainedValue()
+    switch type {
+    case 256:  // SSL3_RT_HEADER: a record begins. After a notice, real or not, reading ends.
+      if !reading.take() { OpenSSL.shared?.setShutdown(session, OpenSSL.receivedShutdown) }
+    case 21 where count == 2:  // SSL3_RT_ALERT: the level and the number
+      if bytes.load(as: UInt8.self) == 2 { reading.end(session, by: bytes.load(fromByteOffset: 1, as: UInt8.self)) }
+    default: break
+    }
   }
 
   func session(_ pointer: UnsafeMutableRawPointer) -> TLSSession? {

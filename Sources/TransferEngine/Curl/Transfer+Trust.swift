@@ -24,7 +24,7 @@ extension Transfer {
       needsNewConnection = true
       return CURL_PREREQFUNC_ABORT
     }
-    if !isReused { limitReading() }
+    watchReading(isNew: !isReused)
     guard case .success(let policy) = request.trust, let pinned = policy.certificates else { return CURL_PREREQFUNC_OK }
     // A reused connection was checked when it was made: its pins, and with them these certificates, are part of
     // libcurl's key for connections.

@@ -37,8 +37,10 @@ final class Transfer {
   var isHeld = false
   /// The transfer's part of the session's bandwidth; `nil` if no limit applies to it.
   var bandwidth: TransferBandwidth?
-  /// What libcurl may read at a time.
-  var reading: ReadingLimit?
+  /// What libcurl reads from TLS connections.
+  var reading: TLSReading?
+  /// Where OpenSSL has the connection's session. It is only compared.
+  var sessionAddress: UnsafeMutableRawPointer?
   /// The connections that wait for a request.
   var idleSockets: IdleSockets?
   /// Nothing was sent, because the connection that libcurl chose must not be used.
@@ -199,7 +201,7 @@ final class Transfer {
     if code == CURLE_OUT_OF_MEMORY, head == nil {
       return .failed(.response(.headTooLarge(limit: CurlError.maximumLine)), head: nil, metrics: metrics)
     }
-    if let error = proxyFailure(code) ?? trustFailure(code) ?? interfaceFailure(code) {
+    if let error = proxyFailure(code) ?? trustFailure(code) ?? interfaceFailure(code) ?? certificateFailure(code) {
       return .failed(error, head: head, metrics: metrics)
     }
     let error = CurlError.translate(

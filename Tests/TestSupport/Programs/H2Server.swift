@@ -15,12 +15,14 @@ public final class H2Server: Sendable {
   private let process: ChildProcess
   private let directory: TemporaryDirectory
 
-  public init(_ certificates: TestCertificates, serving content: Data) async throws {
+  /// - Parameter requiresClient: whether clients need a certificate by the same authority.
+  public init(_ certificates: TestCertificates, serving content: Data, requiresClient: Bool = false) async throws {
     directory = try TemporaryDirectory()
     let script = try directory.file("server.py", text: Self.script)
     let file = try directory.file("content", content)
+    let authority = requiresClient ? [certificates.authority] : []
     process = try ChildProcess(
-      Launch("/usr/bin/python3", ["-u", script, certificates.certificate, certificates.key, file]))
+      Launch("/usr/bin/python3", ["-u", script, certificates.certificate, certificates.key, file] + authority))
     do {
       try await process.waitForOutput("\n", timeout: .seconds(60))
     } catch {
@@ -148,6 +150,9 @@ public final class H2Server: Sendable {
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(sys.argv[1], sys.argv[2])
     context.set_alpn_protocols(["h2", "http/1.1"])
+    if len(sys.argv) > 4:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(sys.argv[4])
     listener = socket.create_server(("127.0.0.1", 0))
     print("listening", listener.getsockname()[1], flush=True)
     while True:

@@ -69,6 +69,35 @@ import Testing
     }
   }
 
+  /// TLS 1.3: the server says so after the handshake. To libcurl the connection just broke.
+  @Test("a server that requires a client certificate, or refuses it, is a permanent error that says so")
+  func required() async throws {
+    let (certificates, stranger) = (try await TestCertificates(), try await TestCertificates(isSelfSigned: true))
+    let client = try await certificates.client()
+    let server = try await H2Server(certificates, serving: Data("file".utf8), requiresClient: true)
+    let url = try RequestURL(server.url("/a"))
+    for (identity, reason) in [
+      (.pem(certificateFile: client.certificate, keyFile: client.key), nil),
+      (nil, "the server requires a client certificate"),
+      (
+        .pem(certificateFile: stranger.certificate, keyFile: stranger.key),
+        "the server refuses the client certificate: it does not know its authority"
+      ),
+    ] as [(ClientIdentity?, String?)] {
+      var configuration = Self.configuration(certificates)
+      configuration.clientIdentities[url] = identity
+      let error = await Session(configuration: configuration).request(url).response().error
+      guard let reason else {
+        #expect(error == nil)
+        continue
+      }
+      guard case .connection(.tls(_, reason, isTransient: false))? = error else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+    }
+  }
+
   @Test("a client certificate is sent only to its own origin, not to the target of a redirect")
   func origins() async throws {
     let certificates = try await TestCertificates()
