@@ -20,6 +20,16 @@ struct RemoteFiles: Sendable {
     return receiver.facts
   }
 
+  /// The bytes that are free where a file is; `nil` if the server does not tell. Only SFTP can ask.
+  func freeBytes(_ url: RequestURL) async -> Int64? {
+    guard url.scheme == "sftp", let path = try? RemotePath(url), let root = try? url.replacingPath(with: "/") else {
+      return nil
+    }
+    let receiver = FactsReceiver()
+    _ = try? await perform(root, .freeSpace(path), receiver, about: url)
+    return receiver.facts?.size
+  }
+
   /// The bytes of a range of a file; fewer if the file is shorter.
   func read(_ url: RequestURL, _ range: Range<Int64>) async throws(TransferError) -> Data {
     let receiver = BytesReceiver(limit: range.count)

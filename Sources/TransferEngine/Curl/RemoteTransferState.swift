@@ -11,6 +11,8 @@ final class RemoteTransferState {
   var hostKeys: HostKeyCheck?
   var isAwaitingFacts = false
   var lastReply = ""
+  /// The answer to `RemoteOptions.Operation.freeSpace`.
+  var freeBytes: Int64?
   var dialogueBytes = 0
   var moved: Int64 = 0
   var lastMove = ContinuousClock.now

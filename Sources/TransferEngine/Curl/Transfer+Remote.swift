@@ -90,6 +90,9 @@ extension Transfer {
     case .makeDirectory where options.isFTP:
       handle.set(CURLOPT_NOBODY, true)
       handle.set(CURLOPT_FTP_CREATE_MISSING_DIRS, Self.createOrFindDirectories)
+    case .freeSpace(let path):
+      handle.set(CURLOPT_NOBODY, true)
+      handle.set(CURLOPT_QUOTE, list: ["statvfs \(path.quoted)"])
     case .makeDirectory:
       throw .remote(.unsupported("internal: SFTP makes directories by commands"))
     }
@@ -134,6 +137,7 @@ extension Transfer {
     if failure == nil, code == CURLE_OK {
       if remote.isAwaitingFacts { receiveFacts() }
       if case .facts = remote.options.operation { receiveFacts() }
+      if let free = remote.freeBytes { _ = try? receiver.receive(RemoteFileFacts(size: free)) }
     }
     if let failure { return .failed(failure, head: nil, metrics: metrics) }
     if isStopped || code == CURLE_OK { return .finished(head: nil, metrics: metrics) }
@@ -165,6 +169,9 @@ extension Transfer {
     guard !Self.saysNegativeSize(line) else {
       failure = .response(.malformed("the server says that the file has fewer than 0 bytes"))
       return -1
+    }
+    if case .freeSpace = remote.options.operation {
+      remote.freeBytes = RemoteFileFacts.freeBytes(in: String(decoding: line, as: UTF8.self)) ?? remote.freeBytes
     }
     let isReply = line.count > 3 && line[..<3].allSatisfy { (48...57).contains($0) } && line[3] == UInt8(ascii: " ")
     if isReply { remote.lastReply = RemoteErrors.printable(String(decoding: line.prefix(600), as: UTF8.self)) }

@@ -6,6 +6,8 @@ import WireValues
 struct RemoteFileUpload: UploadStrategy {
   /// Bytes at the end of what the server has that are read back and compared before the rest is appended.
   private static let comparedBytes: Int64 = 64 << 10
+  /// With less space on the server a write that failed has failed because of that.
+  private static let leastSpace: Int64 = 1 << 20
 
   func perform(_ attempt: UploadAttempt) async throws(TransferError) {
     let files = RemoteFiles(session: attempt.wire.session, request: attempt.request)
@@ -110,8 +112,16 @@ struct RemoteFileUpload: UploadStrategy {
       tracker.end(transfer, bytes: 0)
       // A source that changed makes a transfer fail in many ways; report the change.
       try await BlockingIO.run { () throws(TransferError) in try source.check() }
-      throw error
+      throw await explained(error, files, url)
     }
+  }
+
+  /// An SFTP server whose disk is full says only that it failed, and libcurl only that SSH failed.
+  private func explained(_ error: TransferError, _ files: RemoteFiles, _ url: RequestURL) async -> TransferError {
+    guard case .connection(.broken) = error, !Task.isCancelled, let free = await files.freeBytes(url),
+      free < Self.leastSpace
+    else { return error }
+    return .remote(.storageFull(host: url.host, reply: "\(free) bytes are free"))
   }
 
   func abandon(

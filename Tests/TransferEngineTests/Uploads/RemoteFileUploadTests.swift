@@ -54,6 +54,31 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: ftp.root) == ["x.bin"])
   }
 
+  /// The server says only that it failed, and libcurl only that SSH failed.
+  @Test("SFTP: a server whose disk is full is reported as that")
+  func sftpDiskFull() async throws {
+    let server = try await SSHServer()
+    let path = server.root + "/disk"
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    let disk = try await SmallDisk(at: path, kibibytes: 1024)
+    let fixture = try UploadFixture(size: 3 << 20)
+    let response = await fixture.send(try ssh(fixture, server, "sftp", "disk/x.bin"))
+    guard case .remote(.storageFull)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(response.error?.isTransient == true)
+    try await disk.unmount()
+  }
+
+  @Test(
+    "the free space of libcurl's statvfs",
+    arguments: [
+      ("statvfs:\nf_bsize: 1\nf_frsize: 4096\nf_bfree: 9\nf_bavail: 3\n", 12_288), ("f_frsize: 4096\n", nil),
+      ("f_frsize: 4096\nf_bavail: 9223372036854775807\n", nil), ("f_bavail: -1\nf_frsize: 1\n", nil),
+    ] as [(String, Int64?)])
+  func freeSpace(_ text: String, _ bytes: Int64?) { #expect(RemoteFileFacts.freeBytes(in: text) == bytes) }
+
   /// A server that is slow to write goes on with the bytes of a lost connection while the next connection appends: the
   /// temporary file then has bytes twice, and everything after them is shifted. Another kill leaves a plausible length.
   @Test("FTP and SFTP: a temporary file whose end is not the source's is sent again", arguments: ["ftp", "sftp"])

@@ -42,8 +42,9 @@ enum RemoteErrors {
         "the server and this machine's libssh2 have no algorithm in common (before version 1.11 libssh2 knows RSA "
         + "keys only with SHA-1, which OpenSSH refuses; an Ed25519 or ECDSA host key helps)"
       return .remote(.refused(host: at.host, reply: reason, isTransient: false))
-    // libssh2's handshake and other failures of SSH's layers. A server's refusals have other codes.
-    case CURLE_SSH, CURLE_FAILED_INIT: return .connection(.broken(at.reply.isEmpty ? "SSH failed" : at.reply))
+    // libssh2's handshake and other failures of SSH's layers. A server's refusals have other codes, except for a failed
+    // write, of which libcurl says nothing.
+    case CURLE_SSH, CURLE_FAILED_INIT: return .connection(.broken(at.reply.isEmpty ? silence(at) : at.reply))
     case CURLE_PARTIAL_FILE where at.options.isFTP && (400..<500).contains(at.status) && at.status != 426:
       return .remote(.busy(host: at.host, reply: at.reply))
     case CURLE_UNSUPPORTED_PROTOCOL: return .unsupportedScheme(at.options.scheme)
@@ -55,6 +56,11 @@ enum RemoteErrors {
       return CurlError.translate(
         code, host: at.host, systemError: at.systemError, received: at.received, isConnected: at.isConnected)
     }
+  }
+
+  private static func silence(_ at: Situation) -> String {
+    guard case .write = at.options.operation else { return "SSH failed" }
+    return "SSH failed, or the server could not write (a quota may be used up)"
   }
 
   /// 530 is the reply to a wrong password and to too many users; the text decides.

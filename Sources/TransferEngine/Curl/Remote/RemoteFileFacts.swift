@@ -1,3 +1,5 @@
+import WireValues
+
 /// The facts that a file server reports about a file. HTTP has a response's head instead; with this type no HTTP status
 /// has to be invented.
 public struct RemoteFileFacts: Sendable, Hashable {
@@ -13,5 +15,16 @@ public struct RemoteFileFacts: Sendable, Hashable {
     self.size = size
     self.modificationTime = modificationTime
     self.isResumable = isResumable
+  }
+}
+
+extension RemoteFileFacts {
+  /// The bytes that are free for the user, from libcurl's text for SFTP's `statvfs@openssh.com`: lines `name: number`.
+  static func freeBytes(in text: String) -> Int64? {
+    func number(_ name: String) -> CheckedNumber {
+      let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(name): ") }
+      return CheckedNumber(digits: (line ?? "").dropFirst(name.count + 2))  // checked: the length of a short name
+    }
+    return (number("f_bavail") * number("f_frsize")).value
   }
 }

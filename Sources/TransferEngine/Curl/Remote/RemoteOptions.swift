@@ -11,6 +11,8 @@ struct RemoteOptions: Sendable {
     case commands([RemoteCommand])
     /// Creates the URL's directory and its parents.
     case makeDirectory
+    /// How many bytes are free where the path is, as the size of a file's facts; SFTP alone.
+    case freeSpace(RemotePath)
   }
 
   struct Write: Sendable {
