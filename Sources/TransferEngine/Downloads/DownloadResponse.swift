@@ -77,6 +77,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     other.respondingOrigin = respondingOrigin
     other.verification = verification
     other.outcome = outcome
+    other.version = version
     other.record = record
     return other
   }

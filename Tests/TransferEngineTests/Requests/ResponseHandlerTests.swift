@@ -162,6 +162,22 @@ import Testing
     }
   }
 
+  @Test("a mapped download keeps all facts")
+  func mappedDownload() async throws {
+    let fixture = try DownloadFixture()
+    let server = try LoopbackServer(.file(Payload(size: 1000)))
+    let response = try await fixture.download(server).response()
+    let mapped = response.map(\.count)
+    #expect(response.version != nil && mapped.version == response.version)
+    func facts<Success: Sendable, Failure: Error>(_ response: DownloadResponse<Success, Failure>) -> [String: String] {
+      var facts: [String: String] = [:]
+      for fact in Mirror(reflecting: response).children { facts[fact.label ?? ""] = "\(fact.value)" }
+      facts["result"] = nil
+      return facts
+    }
+    #expect(facts(mapped) == facts(response))
+  }
+
   @Test("responses can be mapped like results, and their descriptions contain no secrets")
   func mapping() async throws {
     struct Oops: Error {}
