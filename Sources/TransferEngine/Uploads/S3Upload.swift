@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Threads
 import WireValues
 
 /// Amazon S3 and compatible servers: one PutObject for small files, parts for others
@@ -114,27 +115,46 @@ struct S3Upload: UploadStrategy {
     guard root.name == "CompleteMultipartUploadResult" else {
       throw .response(.malformed("the response to CompleteMultipartUpload is \(RemoteErrors.printable(root.name))"))
     }
-    try await compareLength(attempt, client)
+    try await compareLength(attempt, client, etag: root["ETag"].map { Self.unquoted($0.text) })
   }
 
   /// Compares the length of the object that was put together: not every server checks the parts. If the object cannot
   /// be examined, the earlier response decides.
+  /// - Parameter etag: what the server says that the object has.
   /// - Throws: `.upload(.lengthDiffers)`, and `.cancelled`.
-  private func compareLength(_ attempt: UploadAttempt, _ client: S3Client) async throws(TransferError) {
+  private func compareLength(
+    _ attempt: UploadAttempt, _ client: S3Client, etag: String?
+  ) async throws(TransferError) {
+    for seconds in [1, 2, 4, nil] as [Int64?] {
+      guard let object = try await examined(client), object.length != attempt.source.size else { return }
+      // Some stores show the object of before for a while.
+      if let seconds, etag == nil || object.etag != etag {
+        try? await Task.pause(for: .seconds(seconds))
+        if Task.isCancelled { throw .cancelled }
+        continue
+      }
+      // The server has ended this upload: nothing of it can be continued.
+      attempt.ledger.clear()
+      throw .upload(.lengthDiffers(expected: attempt.source.size, actual: object.length))
+    }
+  }
+
+  /// - Returns: `nil` if the object cannot be examined.
+  private func examined(_ client: S3Client) async throws(TransferError) -> (length: Int64, etag: String?)? {
     let response: UploadResponse
     do throws(TransferError) {
       response = try await client.send(.init(method: .head, headers: [.acceptEncoding: "identity"]))
     } catch {
       if error.isCancellation { throw error }
-      return
+      return nil
     }
     guard let head = response.head, head.status == 200, head.contentCoding == nil,
-      let length = try? head.contentLength(), length != attempt.source.size
-    else { return }
-    // The server has ended this upload: nothing of it can be continued.
-    attempt.ledger.clear()
-    throw .upload(.lengthDiffers(expected: attempt.source.size, actual: length))
+      let length = try? head.contentLength()
+    else { return nil }
+    return (length, head.headers[.eTag].map(Self.unquoted))
   }
+
+  private static func unquoted(_ etag: String) -> String { etag.filter { $0 != "\"" } }
 
   /// Whether the object is the result of an earlier request whose response was lost.
   private func isThere(_ client: S3Client, etag: String) async throws(TransferError) -> Bool {

@@ -47,7 +47,8 @@ import Testing
   func shortened() async throws {
     let fixture = try UploadFixture(size: Self.size)
     let s3 = try ScriptedS3 { operation, _, _ in
-      operation == .head ? [.status(200, headers: ["Content-Length": "\(Self.size - 1)"]), .keepAlive] : nil
+      guard operation == .head else { return nil }
+      return [.status(200, headers: ["Content-Length": "\(Self.size - 1)", "ETag": "\"x\""]), .keepAlive]
     }
     let response = await fixture.send(try upload(fixture, s3), interceptor: .atOnce(3))
     guard case .upload(.lengthDiffers(Self.size, Self.size - 1))? = response.error else {
@@ -56,6 +57,23 @@ import Testing
     }
     #expect(response.ledger == nil)
     #expect(s3.count(.complete) == 1)
+    #expect(s3.count(.head) == 1)
+  }
+
+  @Test("a store that shows the object of before for a while is asked again", arguments: [nil, "old"])
+  func delayed(_ etag: String?) async throws {
+    let fixture = try UploadFixture(size: Self.size)
+    let s3 = try ScriptedS3 { operation, _, number in
+      guard operation == .head, number == 0 else { return nil }
+      var headers: HeaderList = ["Content-Length": "5"]
+      headers["ETag"] = etag
+      return [.status(200, headers: headers), .keepAlive]
+    }
+    let response = await fixture.send(try upload(fixture, s3))
+    #expect(word(response.error) == "success")
+    #expect(s3.object == fixture.payload.data)
+    #expect(s3.count(.complete) == 1)
+    #expect(s3.count(.head) == 2)
   }
 
   @Test("a small file is one request")
