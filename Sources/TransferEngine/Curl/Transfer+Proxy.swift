@@ -12,7 +12,12 @@ extension Transfer {
     }
     handle.set(CURLOPT_PROXY, proxy.url)
     // A tunnel for everything except http: libcurl would ask an HTTP proxy to fetch `ftp:` URLs.
-    if proxy.kind.isHTTP, !isForwarded { handle.set(CURLOPT_HTTPPROXYTUNNEL, true) }
+    if proxy.kind.isHTTP, !isForwarded {
+      handle.set(CURLOPT_HTTPPROXYTUNNEL, true)
+      handle.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
+      handle.setProgress(CurlCallbacks.progress)
+      handle.set(CURLOPT_NOPROGRESS, false)
+    }
     handle.set(CURLOPT_SOCKS5_AUTH, TRANSFER_AUTH_BASIC)  // a user name or nothing; no Kerberos
     if let credentials = proxy.credentials {
       handle.set(CURLOPT_PROXYUSERNAME, credentials.username)
@@ -24,6 +29,19 @@ extension Transfer {
       }
     }
     if proxy.kind == .https { handle.set(try request.proxyTrust.get(), request, TLSOptions.proxy) }
+  }
+
+  /// Bounds the response to CONNECT. libcurl reads its body byte by byte, without end if the proxy sends one without
+  /// end, calls this for each byte, and moves nothing else meanwhile.
+  func mayReadFromProxy() -> Bool {
+    guard let proxy = request.proxy, proxy.kind.isHTTP, !isForwarded,
+      handle.offset(CURLINFO_PRETRANSFER_TIME_T) == 0
+    else { return true }
+    tunnelReads += 1  // checked: at most one above the limit
+    guard tunnelReads > request.maximumHeadBytes else { return true }
+    let reason = "its response is longer than \(request.maximumHeadBytes) bytes"
+    failure = .connection(.proxy(.broken(proxy: proxy.url, reason: reason)))
+    return false
   }
 
   /// The proxy reads the request itself instead of tunnelling bytes.

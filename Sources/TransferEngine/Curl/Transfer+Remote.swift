@@ -221,6 +221,7 @@ extension Transfer {
 
   /// Called again and again, even while libcurl waits. A result other than 0 ends the transfer.
   func progress(received: Int64, sent: Int64) -> Int32 {
+    guard mayReadFromProxy() else { return 1 }
     guard let remote else {
       noteEnd()
       return 0

@@ -45,6 +45,8 @@ final class Transfer {
   var idleSockets: IdleSockets?
   /// Nothing was sent, because the connection that libcurl chose must not be used.
   var needsNewConnection = false
+  /// How often libcurl has read from a proxy that does not forward bytes yet.
+  var tunnelReads = 0
   /// The state of a transfer by a protocol other than HTTP.
   var remote: RemoteTransferState?
   /// The TLS session; known while the transfer has its connection.

@@ -261,6 +261,27 @@ import Testing
     #expect(error.map { "\($0)".contains("\(status)") } == true)
   }
 
+  /// libcurl reads it byte by byte and moves no other transfer meanwhile.
+  @Test("a response to CONNECT without end breaks the connection", arguments: [true, false])
+  func endlessResponse(_ isChunked: Bool) async throws {
+    let certificates = try await TestCertificates()
+    let piece = isChunked ? "4\r\nbody\r\n" : "body"
+    let framing: HeaderList = isChunked ? ["Transfer-Encoding": "chunked"] : ["Content-Length": "99999999999"]
+    let scripted = try LoopbackServer { _ in
+      var headers = framing
+      headers["Proxy-Authenticate"] = "Basic realm=\"x\""
+      let pieces = Data(String(repeating: piece, count: 10_000).utf8)
+      return [.status(407, headers: headers), .endless(pieces)]
+    }
+    let session = Self.session(Self.proxy(.http, scripted.port), authority: certificates.authority)
+    let error = await session.request(try RequestURL("https://127.0.0.1:9/")).response().error
+    guard case .broken(_, let reason)? = Self.failure(error) else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("longer than"))
+  }
+
   @Test(
     "failures of CONNECT, of the connection to a proxy and of its name are transient and name the proxy")
   func transient() async throws {
