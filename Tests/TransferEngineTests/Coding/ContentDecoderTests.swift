@@ -126,6 +126,18 @@ import Testing
     #expect(throws: TransferError.self) { try ContentDecoder(coding: coding, limit: DecodingLimit()) }
   }
 
+  @Test("a body that decodes to next to nothing is stopped")
+  func idle() {
+    // The comment of the head goes on without end.
+    let body = Data([0x1F, 0x8B, 8, 0x10, 0, 0, 0, 0, 0, 0xFF]) + Data(repeating: 0x61, count: 17 << 20)
+    let error = #expect(throws: TransferError.self) { try Self.decode("gzip", body, pieces: 65_536) }
+    guard case .response(.undecodable(let reason))? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("only 0 bytes of content"))
+  }
+
   @Test("a decompression bomb is stopped at the ratio limit or at the byte limit")
   func bomb() {
     let bomb = gzipBomb(unfoldingTo: 64 << 20)

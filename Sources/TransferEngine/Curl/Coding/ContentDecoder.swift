@@ -14,6 +14,10 @@ final class ContentDecoder {
   private var encoded: Int64 = 0
   private var decoded: Int64 = 0
 
+  /// Bytes that may decode to next to nothing. A head's comment and empty blocks can go on without end, and neither the
+  /// disk nor a limit for the file would end that.
+  private static let idleBytes: Int64 = 16 << 20
+
   /// The value of `Accept-Encoding` for bodies that are decoded.
   static let acceptEncoding = "gzip, deflate, br, zstd"
 
@@ -49,6 +53,9 @@ final class ContentDecoder {
       pending = 0..<written  // checked: the decoder counts what it wrote
       if let limit = limit.exceeded(decoded: decoded, encoded: encoded) {
         throw .response(.bodyTooLarge(limit: Int(clamping: limit)))
+      }
+      if encoded > Self.idleBytes, encoded / 8 > decoded {  // checked: a division by 8
+        throw .response(.undecodable("\(encoded) bytes of it are only \(decoded) bytes of content"))
       }
       if written == 0, consumed == bytes.count {
         consumed = 0
