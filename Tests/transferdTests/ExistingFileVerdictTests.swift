@@ -102,7 +102,9 @@ import TransferAPI
       } catch { return error }
     }
     #expect((problem(path)?.code == .destinationExists) == isRefused)
-    // A directory can only be avoided.
+    // What is no file can only be avoided.
     #expect((problem(try directory.directory("d")) == nil) == (rule == .rename))
+    #expect(mkfifo(directory.path("fifo"), 0o600) == 0)
+    #expect((problem(directory.path("fifo")) == nil) == (rule == .rename))
   }
 }

@@ -225,8 +225,9 @@ final class PartialFile: Sendable {
   }
 
   /// Gives the file its final name. An existing file stays complete until then; without `replacing` it stays and this
-  /// throws `.destinationExists`. The name is durable only after `Directory.synchronize`. Without its final name the file keeps
-  /// mode 0600.
+  /// throws `.destinationExists`. Only regular files and symbolic links are replaced: a device like `/dev/null`, a FIFO or a
+  /// socket belongs to programs that use it. The name is durable only after `Directory.synchronize`. Without its final name the
+  /// file keeps mode 0600.
   /// - Parameters:
   ///   - target: another directory on the same file system; `nil` for the part file's own.
   ///   - permissions: of the file; `nil`: those of the replaced file, else the user's default.
@@ -241,10 +242,12 @@ final class PartialFile: Sendable {
     var mode = FileMode.ordinary
     var status = stat()
     if replacing, fstatat(target.descriptor, finalName, &status, AT_SYMLINK_NOFOLLOW) == 0 {
-      guard status.st_mode & S_IFMT != S_IFDIR else {
-        throw .file(.destinationExists(target.path + "/" + finalName + " (a directory)"))
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: mode = status.st_mode & 0o777
+      case S_IFLNK: break
+      case S_IFDIR: throw .file(.destinationExists(target.path + "/" + finalName + " (a directory)"))
+      default: throw .file(.destinationExists(target.path + "/" + finalName + " (not a regular file)"))
       }
-      if status.st_mode & S_IFMT == S_IFREG { mode = status.st_mode & 0o777 }
     }
     // While the file is copied to its destination, others must not read it here.
     guard directory.canRename(to: target) else {

@@ -38,8 +38,10 @@ struct DestinationCheck {
     guard !isUnnamed else { return }
     var status = stat()
     guard lstat(spec.destination, &status) == 0, !spec.mayHaveOtherName else { return }
-    if status.st_mode & S_IFMT == S_IFDIR {
-      throw Problem(.destinationExists, "cannot write to \(spec.destination): it is a directory")
+    // With any rule: only files and symbolic links are replaced, and only files are compared.
+    guard [S_IFREG, S_IFLNK].contains(status.st_mode & S_IFMT) else {
+      let kind = SourceCheck.kind(status.st_mode)
+      throw Problem(.destinationExists, "cannot write to \(spec.destination): it is \(kind)")
     }
     if spec.refusesExisting {
       throw Problem(

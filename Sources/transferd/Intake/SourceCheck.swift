@@ -98,7 +98,8 @@ struct SourceCheck: Sendable {
     }
   }
 
-  private static func kind(_ mode: mode_t) -> String {
+  /// What is not a regular file, for messages.
+  static func kind(_ mode: mode_t) -> String {
     switch mode & S_IFMT {
     case S_IFDIR: "a directory"
     case S_IFIFO: "a FIFO"

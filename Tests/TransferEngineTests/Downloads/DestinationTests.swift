@@ -103,6 +103,20 @@ import Testing
     }
   }
 
+  @Test("a FIFO is never replaced, as little as a device")
+  func fifo() async throws {
+    let server = try LoopbackServer(.file(Self.payload))
+    let fixture = try DownloadFixture()
+    try Obstacle.fifo.plant(at: fixture.path, target: "")
+    let before = try #require(FileFacts(fixture.path))
+    let response = try await fixture.download(server, options: .removePreviousFile).response()
+    guard case .file(.destinationExists)? = response.error else {
+      Issue.record("\(String(describing: response.error))")
+      return
+    }
+    #expect(FileFacts(fixture.path)?.inode == before.inode)
+  }
+
   @Test("a directory is never replaced")
   func directory() async throws {
     let server = try LoopbackServer(.file(Self.payload))
