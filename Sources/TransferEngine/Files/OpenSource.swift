@@ -15,7 +15,8 @@ final class OpenSource: Sendable {
   /// The last component of the path.
   var name: String { String(path.baseName) }
 
-  /// - Throws: `.source(.missing)`, `.source(.notRegular)`; `.file` if it cannot be read or the rules refuse it.
+  /// - Throws: `.source(.missing)`, `.source(.notRegular)`, `.source(.lengthUnknown)`; `.file` if it cannot be read or
+  ///   the rules refuse it.
   init(path: String, rules: PathRules = .none) throws(TransferError) {
     // Does not wait for the writer of a FIFO, and does not make a terminal the controlling one: the type is known only
     // after opening.
@@ -25,6 +26,15 @@ final class OpenSource: Sendable {
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
       throw .source(.notRegular(path))
+    }
+    // Files of /proc, and of some file systems in user space, have bytes but no length: nothing of them would be sent,
+    // and the upload would count as complete.
+    if status.st_size == 0, Self.hasBytes(descriptor) {
+      // Another program may have begun to write it.
+      guard fstat(descriptor, &status) == 0, status.st_size > 0 else {
+        close(descriptor)
+        throw .source(.lengthUnknown(path))
+      }
     }
     self.path = path
     self.descriptor = descriptor
@@ -79,6 +89,11 @@ final class OpenSource: Sendable {
       offset += Int64(count)  // checked: at most the upper bound
     }
     try checkDescriptor()
+  }
+
+  private static func hasBytes(_ descriptor: Int32) -> Bool {
+    var byte: UInt8 = 0
+    return pread(descriptor, &byte, 1, 0) == 1
   }
 
   static func failure(_ path: String, _ code: Int32) -> TransferError {

@@ -5,6 +5,8 @@ extension TransferError {
     case missing(String)
     /// It is a directory, a FIFO or a device.
     case notRegular(String)
+    /// It has bytes, but its file system reports no length, as in /proc: how much has to be sent is not known.
+    case lengthUnknown(String)
     /// It was changed, truncated or replaced after its first byte was sent.
     case changed(String)
     /// It changed again after each restart of the upload.
@@ -52,6 +54,7 @@ extension TransferError.SourceFailure: CustomStringConvertible {
     switch self {
     case .missing(let path): "the file \(path) does not exist"
     case .notRegular(let path): "cannot send \(path): it is not a regular file"
+    case .lengthUnknown(let path): "cannot send \(path): it has bytes, but its file system reports no length"
     case .changed(let path): "the file \(path) changed while it was being sent"
     case .keepsChanging(let path): "the file \(path) changes faster than it can be sent"
     }

@@ -89,6 +89,7 @@ extension JobFailure {
     switch failure {
     case .missing: .sourceMissing
     case .notRegular, .changed, .keepsChanging: .sourceChanged
+    case .lengthUnknown: .io
     }
   }
 

@@ -111,6 +111,7 @@ func word(_ error: TransferError?) -> String {
   case .upload(.credentials): "credentials"
   case .source(.missing): "missing"
   case .source(.notRegular): "not regular"
+  case .source(.lengthUnknown): "no length"
   case .source(.changed): "changed"
   case .source(.keepsChanging): "keeps changing"
   case .connection(.broken), .response(.truncated): "broken"

@@ -6,7 +6,7 @@ import Testing
 @testable import TransferEngine
 
 @Suite(.timeLimit(.minutes(5))) struct UploadSourceTests {
-  @Test("a missing source and a source that is not a regular file are refused at once")
+  @Test("a missing source, and one that is not a regular file or has no length, are refused at once")
   func kinds() async throws {
     let fixture = try UploadFixture(size: 10)
     let server = try LoopbackServer { _ in .response(200) }
@@ -16,6 +16,7 @@ import Testing
     for (name, expected) in [
       ("gone", "missing"), ("source.bin/x", "missing"), ("fifo", "not regular"), ("directory", "not regular"),
       ("dangling", "missing"), ("/dev/null", "not regular"),
+      ("/proc/version", "no length"),
     ] {
       var upload = try fixture.upload(to: server.url("/a"))
       upload.source = name.hasPrefix("/") ? name : fixture.directory.path(name)
