@@ -28,6 +28,20 @@ import Testing
     #expect(!(try String(contentsOfFile: user.state + "/transferd.log", encoding: .utf8).contains(" error ")))
   }
 
+  @Test("a daemon that is started with closed standard descriptors writes its messages into none of its files")
+  func closedDescriptors() async throws {
+    let daemon = try await Daemon(through: ["/bin/sh", "-c", #"exec "$0" "$@" <&- >&- 2>&-"#])
+    let pid = try #require(daemon.pid)
+    #expect(try await daemon.ctl("daemon", "status").status == 0)
+    for descriptor in 0...2 {
+      let link = "/proc/\(pid)/fd/\(descriptor)"
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "/dev/null")
+    }
+    #expect(try String(contentsOfFile: daemon.statePath("transferd.lock"), encoding: .utf8) == "\(pid)\n")
+    // The mark of a crash has 64 bytes.
+    #expect(try Data(contentsOf: URL(fileURLWithPath: daemon.statePath("transferd.crash"))).count == 64)
+  }
+
   @Test("an idle daemon does not wake up after its work")
   func rest() async throws {
     let server = try LoopbackServer(.file(size: 100_000))

@@ -49,6 +49,8 @@ struct Transferd: ParsableCommand {
   }
 
   func run() throws {
+    // Before anything else is opened.
+    StandardDescriptors.open()
     // Before any other thread starts, because threads inherit the signal mask.
     let signals = SignalSequence([SIGTERM, SIGINT, SIGHUP])
     let daemon = DaemonProcess(
