@@ -158,7 +158,7 @@ import Testing
     #expect(shown["limitRate"] as? Int == 50 << 10 && shown["priority"] as? Int == 3 && shown["maxActive"] is NSNull)
     #expect(try await daemon.jobs().map(\.priority) == [3, 0, 3, 3, -1])
     #expect(try await daemon.ctl("batch", "set", "b", "--limit-rate", "off").status == 0)
-    #expect(try await daemon.ctl("set", id, "--limit-rate", "0").status == 0)
+    #expect(try await daemon.ctl("set", id, "--limit-rate", "off").status == 0)
     #expect(try await daemon.ctl("wait", "--all").status == 0)
     #expect(server.requests.map(\.path) == ["/large", "/b", "/c", "/a", "/d"])
     #expect(try await daemon.ctl("batch", "set", "unknown", "--max-active", "1").status == 4)

@@ -13,7 +13,7 @@ struct SetCommand: AsyncParsableCommand {
   @Option(parsing: .unconditional, help: ArgumentHelp("Jobs with a higher priority start first.", valueName: "n"))
   var priority: Int?
 
-  @Option(help: ArgumentHelp("The limit in bytes per second, with K, M or G; 0 removes it.", valueName: "rate"))
+  @Option(help: ArgumentHelp("The limit in bytes per second, with K, M or G; off removes it.", valueName: "rate"))
   var limitRate: String?
 
   @Option(
@@ -63,10 +63,8 @@ struct SetCommand: AsyncParsableCommand {
     }
     var rate: Int64?
     if let limitRate {
-      rate = limitRate == "0" ? 0 : ByteRate(limitRate)?.bytesPerSecond
-      guard rate != nil else {
-        throw ValidationError("--limit-rate must be a number of bytes per second with K, M or G, or 0 for no limit.")
-      }
+      // 0 is the word of the API for no limit.
+      rate = try limitRate == "0" ? 0 : LimitText.rate(limitRate, "--limit-rate") ?? 0
     }
     return JobChange(priority: priority, limitRate: rate, url: url)
   }
