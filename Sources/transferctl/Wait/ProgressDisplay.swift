@@ -63,7 +63,8 @@ final class ProgressDisplay: Sendable {
   /// Prints that a job has ended. On a terminal, failures are printed at the end, below the bars.
   func announce(_ id: JobID, _ entry: JobTracker.Entry) {
     guard !terminal.isInteractive else { return }
-    if entry.state != .completed { state.withLock { _ = $0.announced.insert(id) } }
+    // What is repeated at the end unless it was printed: failures, and files that could not be deleted or moved.
+    if entry.state != .completed || entry.action?.state == .failed { state.withLock { _ = $0.announced.insert(id) } }
     write(JobTracker.words(id, entry).printable + "\n")
   }
 
