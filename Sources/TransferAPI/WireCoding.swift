@@ -93,7 +93,8 @@ public enum WireCoding {
     case let error as WireError: return error.text
     case DecodingError.dataCorrupted(let context):
       if let wire = context.underlyingError as? WireError { return wire.text }
-      guard let place = place(of: context) else { return "not valid JSON" }
+      // The decoder reports a number that its type cannot have, such as 1.5 for a priority, in the same way.
+      guard let place = place(of: context) else { return "not valid JSON, or a number is not whole or too large" }
       return "field \"\(field: place.field)\(place.rest)\" cannot be read"
     case DecodingError.keyNotFound(let key, _): return "missing field \"\(field: key.stringValue)\""
     case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
@@ -106,7 +107,7 @@ public enum WireCoding {
   /// The field of a fault, and the way from it to the fault; `nil` for the whole text.
   private static func place(of context: DecodingError.Context) -> (field: String, rest: String)? {
     guard let first = context.codingPath.first else { return nil }
-    return (first.stringValue, context.codingPath.dropFirst().map { ".\($0.stringValue)" }.joined())
+    return (first.stringValue, context.codingPath.dropFirst().map { key in ".\(key.intValue.map { "\($0)" } ?? key.stringValue)" }.joined())
   }
 }
 

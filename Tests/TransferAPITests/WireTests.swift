@@ -106,7 +106,9 @@ import TransferAPI
       (#"{"source":"x","chekcsum":"y"}"#, "unknown field \"chekcsum\""), (#"{}"#, "missing field \"source\""),
       (#"{"source":"x","url":"y"}"#, "give either source or url, not both"),
       (#"{"source":5}"#, "field \"source\" has the wrong type"), (#"[1]"#, "not a JSON object"),
-      (#"{"source":"#, "not valid JSON"),
+      (#"{"source":"x","mirrors":[5]}"#, "field \"mirrors.0\" has the wrong type"),
+      (#"{"source":"#, "not valid JSON, or a number is not whole or too large"),
+      (#"{"source":"x","priority":1.5}"#, "not valid JSON, or a number is not whole or too large"),
       (#"{"source":"x","limitRate":0}"#, "limitRate: a rate is a number of bytes a second, 1 or more, with K, M or G"),
     ])
   func explanations(_ json: String, _ expected: String) {
