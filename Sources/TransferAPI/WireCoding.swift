@@ -44,12 +44,23 @@ public enum WireCoding {
 
   /// Reads both `…:09Z` and `…:09.123Z`, and offsets like `+02:00`; `nil` otherwise.
   public static func date(rfc3339 text: String) -> Date? {
+    let text = withUsualLetters(text)
     guard isTime(text) else { return nil }
     let date =
       (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
       ?? (try? Date.ISO8601FormatStyle().parse(text))
     // What is written must be readable again: an offset may lead to a year of five digits, or to none.
     return date.flatMap { writable.contains($0.timeIntervalSince1970) ? $0 : nil }
+  }
+
+  /// The time with the letters that the parser knows. RFC 3339 §5.6 also allows small ones, and a blank in the place of `T`, as
+  /// `date --rfc-3339=seconds` prints it.
+  private static func withUsualLetters(_ text: String) -> String {
+    var bytes = Array(text.utf8)
+    guard bytes.count > 10 else { return text }
+    if [UInt8(ascii: " "), UInt8(ascii: "t")].contains(bytes[10]) { bytes[10] = UInt8(ascii: "T") }
+    if bytes.last == UInt8(ascii: "z") { bytes[bytes.endIndex - 1] = UInt8(ascii: "Z") }  // checked: it is not empty
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// Seconds since 1970 of the times that `rfc3339` writes with a year of four digits: from 0001-01-02 to 9999-12-31.
