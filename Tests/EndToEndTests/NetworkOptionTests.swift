@@ -222,10 +222,11 @@ import Testing
     let daemon = try await Daemon()
     func line(_ domain: String, _ name: String) -> String { "\(domain)\tTRUE\t/\tFALSE\t0\t\(name)\ts3cret\n" }
     let file = try daemon.directory.file(
-      "cookies.txt", text: line("127.0.0.1", "first") + line("other.example", "second"))
+      "cookies.txt",
+      text: line("127.0.0.1", "first") + line("other.example", "second") + line("127.0.0.1", "more"))
     let result = try await daemon.ctl("add", server.url("/a"), "-d", daemon.downloads, "--cookies", file, "--wait")
     #expect(result.status == 0, "\(result.stderr)")
-    #expect(Self.content(daemon, "a") == "cookie: first=s3cret")
+    #expect(Self.content(daemon, "a") == "cookie: first=s3cret; more=s3cret")
     let later = try await daemon.add(server.url("/b"), "-d", daemon.downloads, "--cookies", file, "--paused")
     try daemon.directory.file("cookies.txt", text: line("127.0.0.1", "third"))
     _ = try await daemon.ctl("resume", later)

@@ -124,7 +124,7 @@ final class Transfer {
     try configureTrust(context)
     if let remote = request.remote { return try configure(remote, context) }
     try configureMethod(context)
-    var lines = request.headers.map(Self.line)
+    var lines = request.headers.asSent.map(Self.line)
     if !expectsContinue { lines.append("Expect:") }
     handle.set(CURLOPT_HTTPHEADER, list: lines)
   }

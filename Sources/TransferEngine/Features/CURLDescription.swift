@@ -22,7 +22,7 @@ extension TransferRequest {
     words += credentialWords(showingSecrets)
     var fields = isHTTP ? defaultHeaders : [:]
     for name in Set(headers.map(\.name)) { fields[fields: name] = headers[fields: name] }
-    for field in fields.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
+    for field in fields.asSent.sorted(by: { $0.name.canonicalName < $1.name.canonicalName }) {
       let value = showingSecrets ? field.value : Redaction.value(of: field)
       // With a colon curl would remove the field.
       words.append("-H " + Shell.quoted(value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(value)"))

@@ -130,6 +130,20 @@ import Testing
     #expect(Self.text(await Session().request(request).response()) == "own=3")
   }
 
+  @Test("several cookies are sent as one field", arguments: [true, false])
+  func severalCookies(areOwn: Bool) async throws {
+    let server = try LoopbackServer { request in
+      .response(200, body: Data(request.headers[all: "Cookie"].joined(separator: "|").utf8))
+    }
+    var request = try Self.request(server.url("/")) { connection in
+      guard !areOwn else { return }
+      connection.cookies = ["a", "b"].map { Cookie(name: $0, value: "1", domain: "127.0.0.1") }
+    }
+    if areOwn { request.headers[.cookie] = "a=1; b=1" }
+    #expect(Self.text(await Session().request(request).response()) == "a=1; b=1")
+    if areOwn { #expect(request.cURLDescription(showingSecrets: true).contains("'Cookie: a=1; b=1'")) }
+  }
+
   @Test("a request's own trust and client certificate count, and the certificate stays with its origin")
   func trust() async throws {
     let certificates = try await TestCertificates()
