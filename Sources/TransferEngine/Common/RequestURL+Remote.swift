@@ -8,8 +8,15 @@ extension RequestURL {
   var isFTP: Bool { scheme == "ftp" || scheme == "ftps" || scheme == "ftpes" }
   var isSSH: Bool { scheme == "sftp" || scheme == "scp" }
 
-  /// The URL for libcurl: `ftpes` is not known to libcurl; it means `ftp` with `AUTH TLS` (RFC 4217).
-  var wireString: String { scheme == "ftpes" ? "ftp" + string.dropFirst("ftpes".count) : string }
+  /// The URL for libcurl. `ftpes` is not known to libcurl; it means `ftp` with `AUTH TLS` (RFC 4217). libcurl encodes
+  /// the bytes beyond ASCII of a path, but not those of a query, which servers may refuse.
+  var wireString: String {
+    if scheme == "ftpes" { return "ftp" + string.dropFirst("ftpes".count) }
+    guard isHTTP, let mark = string.firstIndex(ofASCII: "?"), string.utf8.contains(where: { $0 >= 0x80 }) else {
+      return string
+    }
+    return string[..<mark] + string[mark...].percentEncoded { $0 < 0x80 }
+  }
   var wireScheme: String { scheme == "ftpes" ? "ftp" : scheme }
 
   /// Whether the path ends with a slash, which means a directory.

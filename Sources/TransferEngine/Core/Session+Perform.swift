@@ -64,7 +64,7 @@ extension Session {
     let request = request.signer?.signed(request) ?? request
     let headers = headerFields(of: request)
     var wire = WireRequest(
-      url: request.url.isHTTP ? request.url.string : request.url.wireString,
+      url: request.url.wireString,
       host: "\(request.url.host):\(request.url.port)", method: request.method,
       headers: headers, body: request.body,
       credential: request.credential ?? request.credentials.map(HTTPCredential.basic), acceptEncoding: acceptEncoding,

@@ -20,6 +20,16 @@ import Testing
     #expect(url.string.lowercased() == string.lowercased())
   }
 
+  @Test(
+    "libcurl gets a query in ASCII",
+    arguments: [
+      ("http://h/x?q=é%20+&b=[1]", "http://h/x?q=%C3%A9%20+&b=[1]"), ("https://h/é?a", "https://h/é?a"),
+      ("http://h/x?a=%C3%A9", "http://h/x?a=%C3%A9"), ("ftpes://h/é", "ftp://h/é"), ("sftp://h/é", "sftp://h/é"),
+    ])
+  func query(_ text: String, _ expected: String) throws {
+    #expect(try RequestURL(text).wireString == expected)
+  }
+
   @Test("userinfo is decoded and kept apart")
   func credentials() throws {
     let url = try RequestURL("http://us%40er:p%3Aw@h/x")
