@@ -8,10 +8,12 @@ public enum HeaderRules {
 
   /// Fields that transferd sets itself because they control framing and resuming, or that would let a job speak for another
   /// host. In lower case. The only such list. With `Upload-Concat: partial` a tus server keeps what it gets as a piece that
-  /// never becomes a file, and the upload would seem to be complete.
+  /// never becomes a file, and the upload would seem to be complete. `Proxy-Authorization` would reach the server: proxies have
+  /// their own credentials.
   public static let reserved: Set<String> = [
     "host", "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te",
-    "upgrade", "expect", "trailer", "keep-alive", "proxy-connection", "content-range", "tus-resumable", "upload-offset",
+    "upgrade", "expect", "trailer", "keep-alive", "proxy-connection", "proxy-authorization", "content-range",
+    "tus-resumable", "upload-offset",
     "upload-complete", "upload-incomplete", "upload-length", "upload-concat", "upload-defer-length", "upload-checksum",
     "upload-draft-interop-version",
   ]

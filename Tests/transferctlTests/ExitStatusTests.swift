@@ -53,6 +53,7 @@ import TransferAPI
       ["add", "-i", "f", "--key", "k"], ["add", "http://a", "--limit-rate", "0"],
       ["add", "http://a", "--limit-rate", "-1"], ["add", "http://a", "--header", "Host: b"],
       ["add", "http://a", "--header", "X: 1", "--header", "x: 2"],
+      ["add", "http://a", "--header", "Proxy-Authorization: Basic eA=="],
       ["add", "http://a", "--checksum", "md5=1"],
       ["add", "http://a", "--retries", "-1"], ["add", "http://a", "--stall-timeout", "soon"],
       ["add", "http://a", "--batch", ""], ["add", "http://a", "-d", ""],
