@@ -81,9 +81,10 @@ struct DownloadPlan: Sendable {
 
   /// The file's name; with a chooser, the one that is suggested to it.
   func name(for head: ResponseHead?) -> String {
+    // The first one: a field that stands twice would be joined, and its name would end with a part of the second.
     let suggestion =
       chooser != nil || destination.isNamedByResponse
-      ? head?.headers[.contentDisposition].flatMap(SafeFileName.init(contentDisposition:))?.string : nil
+      ? head?.headers[values: .contentDisposition].first.flatMap(SafeFileName.init(contentDisposition:))?.string : nil
     return suggestion ?? destination.name
   }
 

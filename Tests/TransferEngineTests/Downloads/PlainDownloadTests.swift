@@ -97,6 +97,16 @@ import Testing
     #expect(try fixture.names() == ["x.txt"])
   }
 
+  @Test("of two Content-Disposition fields the first one names the file, without a part of the second")
+  func namedTwice() async throws {
+    let field = "attachment; filename=x.txt"
+    let server = try LoopbackServer(.file(size: 10).contentDisposition(field).contentDisposition(field))
+    let fixture = try DownloadFixture()
+    let destination = DownloadDestination(directory: fixture.directory.path, name: "fallback", isNamedByResponse: true)
+    _ = await fixture.session.download(try .of(server), to: destination).response()
+    #expect(try fixture.names() == ["x.txt"])
+  }
+
   @Test("200 parallel downloads complete twice and reuse connections")
   func many() async throws {
     let payload = Payload(size: 30_000)
