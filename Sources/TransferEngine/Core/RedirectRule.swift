@@ -21,7 +21,8 @@ enum RedirectRule {
   /// - Throws: `.redirect` if there is no Location, if https would become http, if the scheme is not http or https, or
   ///   if the request's policy allows only its own origin.
   static func next(after request: TransferRequest, head: ResponseHead) throws(TransferError) -> TransferRequest {
-    guard let location = head.headers[.location], !location.isEmpty else {
+    // The first one: two that stand in a head, usually equal, would be joined to a URL of neither.
+    guard let location = head.headers[values: .location].first, !location.isEmpty else {
       throw .redirect(.missingLocation(status: head.status))
     }
     let target: RequestURL

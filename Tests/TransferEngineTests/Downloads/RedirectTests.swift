@@ -42,6 +42,18 @@ import Testing
     #expect(try fixture.names() == [])
   }
 
+  @Test("of two Location fields the first one is followed")
+  func twoLocations() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/file"
+        ? .response(200, body: Data("x".utf8))
+        : .response(302, headers: ["Location": "/file", "location": "/file"])
+    }
+    let fixture = try DownloadFixture()
+    #expect(try await fixture.download(server, "/start").response().isSuccess)
+    #expect(server.requests.map(\.path) == ["/start", "/file"])
+  }
+
   @Test("a download follows every redirect status", arguments: [301, 302, 303, 307, 308])
   func kinds(_ status: Int) async throws {
     let server = try LoopbackServer(Self.file.behindRedirects(status: status))
