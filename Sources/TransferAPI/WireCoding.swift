@@ -118,7 +118,10 @@ public enum WireCoding {
   /// The field of a fault, and the way from it to the fault; `nil` for the whole text.
   private static func place(of context: DecodingError.Context) -> (field: String, rest: String)? {
     guard let first = context.codingPath.first else { return nil }
-    return (first.stringValue, context.codingPath.dropFirst().map { key in ".\(key.intValue.map { "\($0)" } ?? key.stringValue)" }.joined())
+    return (
+      first.stringValue,
+      context.codingPath.dropFirst().map { key in ".\(key.intValue.map { "\($0)" } ?? key.stringValue)" }.joined()
+    )
   }
 }
 

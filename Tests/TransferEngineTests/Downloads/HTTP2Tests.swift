@@ -101,7 +101,8 @@ import Testing
       return
     }
     #expect(first.error?.isTransient == true)
-    let second = try await fixture.download(TransferRequest(url: url)).response()
+    let data = first.resumeData?.encoded()
+    let second = try await fixture.download(TransferRequest(url: url), resumingWith: data).response()
     #expect(second.error == nil, "\(String(describing: second.error))")
     try fixture.expectOnly(Self.payload)
   }
