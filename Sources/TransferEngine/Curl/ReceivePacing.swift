@@ -38,15 +38,16 @@ struct ReceivePacing {
     if elapsed >= Self.window {
       let rate = Double(measured) / (elapsed / .seconds(1))  // checked: Doubles do not trap
       isUseful = rate >= Double(Self.minimumRate)
-      target = isUseful ? Int64(min(rate * (interval / .seconds(1)), Double(Self.maximumThreshold))) : 1
+      let collected = rate * (interval / .seconds(1))  // checked: Doubles do not trap
+      let bounded = min(collected, Double(Self.maximumThreshold))
+      target = isUseful ? Int64(bounded) : 1  // checked: between 0 and the maximum
       measuredFrom = now
       measured = 0
     }
     let wanted = max(1, min(target, rest))
+    let change = abs(wanted - threshold)  // checked: both are between 1 and the maximum
     // Small changes are not worth a system call, unless fewer bytes are left.
-    guard wanted != threshold, threshold > rest || wanted == 1 || abs(wanted - threshold) > threshold / 4 else {
-      return nil
-    }
+    guard change > 0, threshold > rest || wanted == 1 || change > threshold / 4 else { return nil }
     threshold = wanted
     return wanted
   }
