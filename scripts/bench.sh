@@ -159,7 +159,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 
 }
 printf 'transferd:\n  certificateAuthorityFile: %s\n' "$work/tls.pem" >"$work/tls.yaml"
 serve_with_nginx "$work/nginx" "$www" \
-  "access_log off; keepalive_requests 1000000; open_file_cache max=20000 inactive=600s; tcp_nodelay on;" \
+  "access_log off; keepalive_requests 1000000; open_file_cache max=15000 inactive=600s; tcp_nodelay on;" \
   "listen 127.0.0.1:$tls_port ssl http2; ssl_certificate $work/tls.pem; ssl_certificate_key $work/tls.key;
    http2_max_requests 1000000;
    location /put/ { root $puts; client_body_temp_path $puts/temp; client_max_body_size 0; dav_methods PUT; }
