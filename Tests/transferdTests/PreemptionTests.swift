@@ -116,7 +116,7 @@ import TransferAPI
   @Test("no transfer is stopped for a job that could not start in its place")
   func useless() {
     // The origin is full without the victim, which is another origin's.
-    let load = Admission.Load(total: 2, perOrigin: ["a": 1, "b": 1])
+    let load = Admission.Load(claimed: 2, perOrigin: ["a": 1, "b": 1])
     let admission = Admission(maxActive: 2, maxPerOrigin: .fixed(1))
     let victim = Preemption.Victim(job: 1, priority: 0, origin: "a", batch: nil)
     func stops(_ candidates: [Candidate]) -> [JobID] {

@@ -17,18 +17,28 @@ struct Admission: Equatable, Sendable {
 
   /// The number of running transfers, in total, for each origin and for each batch.
   struct Load: Equatable, Sendable {
-    var total = 0
+    /// Claimed jobs, also those that wait for a connection (``ClaimAhead``).
+    var claimed = 0
     var perOrigin: [String: Int] = [:]
     var perBatch: [BatchID: Int] = [:]
+    /// How many of an origin's claimed jobs transfer at once, where they are fewer.
+    var connections: [String: Int] = [:]
+
+    /// Transfers: what `maxActive` limits.
+    var total: Int {
+      connections.reduce(claimed) { total, origin in
+        total - max(0, perOrigin[origin.key, default: 0] - origin.value)  // checked: counts running jobs
+      }
+    }
 
     mutating func add(_ origin: String, _ batch: BatchID? = nil) {
-      total += 1  // checked: counts running jobs
+      claimed += 1  // checked: counts running jobs
       perOrigin[origin, default: 0] += 1
       if let batch { perBatch[batch, default: 0] += 1 }
     }
 
     mutating func remove(_ origin: String, _ batch: BatchID? = nil) {
-      total -= 1  // checked: counts running jobs
+      claimed -= 1  // checked: counts running jobs
       if let batch, let count = perBatch[batch] { perBatch[batch] = count > 1 ? count - 1 : nil }
       guard let count = perOrigin[origin] else { return }
       perOrigin[origin] = count > 1 ? count - 1 : nil

@@ -10,7 +10,7 @@ struct ClaimAhead: Equatable, Sendable {
   /// Seconds over which the speed is measured.
   static let interval: TimeInterval = 0.02
   /// Jobs that transfer and wait at once.
-  static let maximumClaims = 2 * OriginWidth.maximum
+  static let maximumClaims = 4 * OriginWidth.maximum
 
   private struct Measurement: Equatable {
     let startedAt: Date
@@ -18,6 +18,8 @@ struct ClaimAhead: Equatable, Sendable {
   }
 
   private(set) var isActive = false
+  /// It has been active, so jobs may wait for connections.
+  private(set) var wasActive = false
   private var measurement: Measurement?
   private var lane: TransferLane?
 
@@ -32,6 +34,7 @@ struct ClaimAhead: Equatable, Sendable {
     let time = now.timeIntervalSince(current.startedAt)
     guard time >= Self.interval else { return }
     isActive = lane != nil && lane != .alone && Double(current.files) >= Self.minimumSpeed * time
+    wasActive = wasActive || isActive
     measurement = Measurement(startedAt: now)
   }
 

@@ -35,14 +35,14 @@ struct JobQueue: Sendable {
 
   private(set) var limits: Limits
   var governor: OriginGovernor
-  private var widths = OriginWidths()
+  var widths = OriginWidths()
   private var pacing = OriginPacing()
   private(set) var attempts: [JobID: Attempt] = [:]
   private(set) var isolated: IsolatedAttempt?
   private(set) var isStopping = false
   /// The first `.jobsChanged` has come; before it no job starts.
   private(set) var isStarted = false
-  private(set) var load = Admission.Load()
+  var load = Admission.Load()
   /// Connections that downloads have beside their first ones.
   var furtherConnections = Admission.Load()
   /// The windows of unfinished jobs that are closed now. Their jobs are neither found by a search nor claimed.
@@ -94,7 +94,7 @@ struct JobQueue: Sendable {
   mutating func handle(_ event: JobQueueEvent, now: Date) -> [JobQueueAction] {
     var actions: [JobQueueAction] = []
     apply(event, now: now, &actions)
-    for (origin, maximum) in widths.takeChangedConnections() { actions.append(.limitConnections(origin, maximum)) }
+    limitConnections(&actions)
     actions += nextOperation(now: now)
     return actions
   }
@@ -112,6 +112,7 @@ struct JobQueue: Sendable {
       mayNeedIsolation = true
     case .limitsChanged(let limits):
       self.limits = limits
+      widths.markChanged(load.connections.keys)
       lastEmptyExclusions = nil
     case .quotaUsedUp(let time):
       quotaEnds = time
@@ -373,14 +374,14 @@ struct JobQueue: Sendable {
         if rule.maxActive != nil { return capacity }
       }
       guard limits.admission.maxPerOrigin == .automatic else { return capacity }
-      return min(capacity, widths.claims(of: origin, maxActive: limits.admission.maxActive))
+      return min(capacity, widths.claims(of: origin))
     }
   }
 
   /// A queue in the same state, with no store operation under way and an empty window: for a plan.
   func restarted() -> JobQueue {
     var queue = JobQueue(limits: limits, governor: governor)
-    (queue.widths, queue.pacing, queue.closedWindows) = (widths, pacing, closedWindows)
+    (queue.widths, queue.pacing, queue.closedWindows) = (widths.withoutClaimsAhead(), pacing, closedWindows)
     queue.attempts = attempts.filter { $0.value.phase == .transferring || $0.value.phase == .finishing }
     (queue.load, queue.isolated, queue.mayNeedIsolation) = (load, isolated, true)
     (queue.preemption, queue.quotaEnds) = (preemption, quotaEnds)
@@ -388,7 +389,7 @@ struct JobQueue: Sendable {
   }
 
   /// Attempts that verify and rename their files.
-  var finishing: Int { attempts.count - load.total }  // checked: counts running jobs
+  var finishing: Int { attempts.count - load.claimed }  // checked: counts running jobs
 
   /// The ids without those of jobs whose last attempt is not stored yet, because a job has only one attempt at a time.
   private mutating func startable(_ ids: [JobID]) -> [JobID] {

@@ -9,9 +9,6 @@ struct OriginWidths: Sendable {
   private struct Origin {
     var width = OriginWidth()
     var ahead = ClaimAhead()
-
-    /// How many of the claimed jobs may transfer at once; `nil`: all, because none is claimed in advance.
-    var connections: Int? { ahead.isActive ? width.width : nil }
   }
 
   private var known: [String: Origin] = [:]
@@ -25,20 +22,30 @@ struct OriginWidths: Sendable {
   }
 
   /// The number of jobs of the origin that may be claimed.
-  /// - Parameter maxActive: the daemon's limit.
-  func claims(of origin: String, maxActive: Int) -> Int {
-    let limit = limit(of: origin)
-    guard known[origin]?.ahead.isActive == true else { return limit }
-    // Other origins find some slots even if this one becomes silent.
-    let others = maxActive - OriginWidth.initial  // checked: `maxActive` is in `Admission.range`
-    return max(limit, min(others, ClaimAhead.maximumClaims))
+  func claims(of origin: String) -> Int {
+    let isAhead = known[origin]?.ahead.isActive == true && large[origin] == nil
+    return isAhead ? ClaimAhead.maximumClaims : limit(of: origin)
   }
 
-  /// The origins whose claimed jobs may use another number of connections than before; `nil`: one for each.
-  mutating func takeChangedConnections() -> [String: Int?] {
-    guard !changed.isEmpty else { return [:] }
+  /// How many of the origin's claimed jobs may transfer at once; `nil`: all, because none was claimed in advance.
+  func connections(of origin: String) -> Int? {
+    known[origin]?.ahead.wasActive == true ? limit(of: origin) : nil
+  }
+
+  /// The origins whose `connections` may have changed since the last call.
+  mutating func takeChanged() -> Set<String> {
+    guard !changed.isEmpty else { return [] }
     defer { changed = [] }
-    return changed.reduce(into: [:]) { $0[$1] = .some(known[$1]?.connections) }
+    return changed
+  }
+
+  mutating func markChanged(_ origins: some Sequence<String>) { changed.formUnion(origins) }
+
+  /// The same widths, with which no job is claimed in advance.
+  func withoutClaimsAhead() -> OriginWidths {
+    var widths = self
+    for name in known.keys { widths.known[name]?.ahead = ClaimAhead() }
+    return widths
   }
 
   /// A transfer with the origin begins.
@@ -54,11 +61,13 @@ struct OriginWidths: Sendable {
   mutating func startLargeFile(of origin: String) {
     large[origin, default: 0] += 1  // checked: counts transfers
     update(origin) { $0.ahead.stop() }
+    changed.insert(origin)
   }
 
   mutating func endLargeFile(of origin: String) {
     guard let count = large[origin] else { return }
     large[origin] = count > 1 ? count - 1 : nil
+    changed.insert(origin)
   }
 
   /// A file was downloaded from the origin or uploaded to it.
@@ -84,17 +93,15 @@ struct OriginWidths: Sendable {
   /// Forgets origins without transfers if there are too many.
   mutating func prune(keeping active: (String) -> Bool) {
     guard known.count > Self.capacity else { return }
-    for (name, origin) in known where !active(name) {
-      if origin.connections != nil { changed.insert(name) }
+    for name in known.keys where !active(name) {
       known[name] = nil
+      changed.insert(name)
     }
   }
 
   private mutating func update(_ name: String, _ change: (inout Origin) -> Void) {
-    var origin = known[name] ?? Origin()
-    let connections = origin.connections
-    change(&origin)
-    if origin.connections != connections { changed.insert(name) }
-    known[name] = origin
+    let connections = connections(of: name)
+    change(&known[name, default: Origin()])
+    if self.connections(of: name) != connections { changed.insert(name) }
   }
 }
