@@ -94,13 +94,18 @@ extension Daemon {
     // The stream begins before the look at the job, so that no end is missed.
     let ends = try request("/v1/events?jobs=\(id)&final=true")
     if try await ends.isHeard(": transferd", timeout) {
-      let job = try await job(id)
-      if ["completed", "failed", "cancelled"].contains(job.state) { return job }
-      if try await ends.isHeard("\"job\":\(id),", timeout) { return try await self.job(id) }
+      if let job = try await ended(id) { return job }
+      if try await ends.isHeard("\"job\":\(id),", timeout), let job = try await ended(id) { return job }
     }
-    // The daemon was stopped; `wait` waits for the next one, too.
+    // It was another event, such as the deletion of an unfinished upload, or the daemon was stopped: `wait` waits for the
+    // next one, too.
     _ = try await ctlLaunch(["wait", id]).run(timeout: timeout)
     return try await job(id)
+  }
+
+  private func ended(_ id: String) async throws -> StatusJob? {
+    let job = try await job(id)
+    return ["completed", "failed", "cancelled"].contains(job.state) ? job : nil
   }
 
   /// Suspends until the job's history, from its beginning, contains a text of its events as JSON.
