@@ -33,16 +33,24 @@ final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
   ///   - downloads: each with the fence of its job's claim.
   ///   - reports: called for all downloads; those of the first call are used.
   func start(_ downloads: [(GroupDownload, fence: Int64)], _ reports: AttemptReports) {
-    let group = state.withLock { state in
+    let group = group
+    state.withLock { state in
       for (download, fence) in downloads { state.fences[download.tag] = fence }
+      guard state.reports == nil else { return }
+      state.reports = reports
+      Task { await self.report(group, reports) }
+    }
+    group.add(downloads.map(\.0))
+  }
+
+  /// Made when it is needed first.
+  private var group: DownloadGroup {
+    state.withLock { state in
       if let group = state.group { return group }
       let group = session.downloadGroup(maximumConnections: Self.maximumConnections, journal: self)
       state.group = group
-      state.reports = reports
-      Task { await self.report(group, reports) }
       return group
     }
-    group.add(downloads.map(\.0))
   }
 
   func cancel(_ id: JobID) {
@@ -54,7 +62,7 @@ final class GroupedDownloads: GroupedTransfers, DownloadGroupJournal {
   }
 
   func limitConnections(_ maximum: Int?, origin: String) async {
-    await state.withLock(\.group)?.limitConnections(maximum, origin: origin)
+    await group.limitConnections(maximum, origin: origin)
   }
 
   private func report(_ group: DownloadGroup, _ reports: AttemptReports) async {

@@ -10,33 +10,32 @@ final class GroupedUploads: GroupedTransfers {
   private static let maximumConnections = 100_000
 
   let lane = TransferLane.uploads
-  private let session: Session
-  private let group = Mutex<UploadGroup?>(nil)
+  private let group: UploadGroup
+  private let isReporting = Mutex(false)
 
-  init(session: Session) { self.session = session }
+  init(session: Session) { group = session.uploadGroup(maximumConnections: Self.maximumConnections) }
 
   /// Starts uploads. The tag of each is its job's id.
   /// - Parameter reports: called for all uploads; those of the first call are used.
   func start(_ uploads: [GroupUpload], _ reports: AttemptReports) {
-    let group = group.withLock { known in
-      if let known { return known }
-      let group = session.uploadGroup(maximumConnections: Self.maximumConnections)
-      known = group
+    let group = group
+    isReporting.withLock { isReporting in
+      guard !isReporting else { return }
+      isReporting = true
       Task {
         for await outcomes in group {
           await reports.ended(outcomes.map { (JobID(tag: $0.tag), .upload($0.response)) })
         }
       }
-      return group
     }
     group.add(uploads)
   }
 
-  func cancel(_ id: JobID) { group.withLock { $0 }?.cancel(id.tag) }
+  func cancel(_ id: JobID) { group.cancel(id.tag) }
 
-  func progress(of id: JobID) -> TransferProgress { group.withLock { $0 }?.progress(id.tag) ?? TransferProgress() }
+  func progress(of id: JobID) -> TransferProgress { group.progress(id.tag) ?? TransferProgress() }
 
   func limitConnections(_ maximum: Int?, origin: String) async {
-    await group.withLock { $0 }?.limitConnections(maximum, origin: origin)
+    await group.limitConnections(maximum, origin: origin)
   }
 }

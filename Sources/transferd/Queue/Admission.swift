@@ -21,8 +21,10 @@ struct Admission: Equatable, Sendable {
     var claimed = 0
     var perOrigin: [String: Int] = [:]
     var perBatch: [BatchID: Int] = [:]
-    /// How many of an origin's claimed jobs transfer at once, where they are fewer.
+    /// The most of an origin's claimed jobs that transfer now, where they are fewer.
     var connections: [String: Int] = [:]
+    /// What `connections` falls to while transfers end: no other one takes their connections above this.
+    var connectionLimits: [String: Int] = [:]
 
     /// Transfers: what `maxActive` limits.
     var total: Int {

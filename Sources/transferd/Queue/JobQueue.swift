@@ -233,7 +233,7 @@ struct JobQueue: Sendable {
   }
 
   private mutating func freeSlot(of attempt: Attempt) {
-    load.remove(attempt.origin, attempt.batch)
+    removeLoad(of: attempt)
     if attempt.isLarge { widths.endLargeFile(of: attempt.origin) }
   }
 

@@ -47,6 +47,8 @@ actor Scheduler {
   var batchLimits: [BatchID: BatchLimits] = [:]
   var queue: JobQueue
   var active: [JobID: Active] = [:]
+  /// How many of their jobs origins may transfer at once, as the engine does not know it yet.
+  private var unsentLimits: [String: Int?] = [:]
   private var idleWaiters: [CheckedContinuation<Void, Never>] = []
   var alarm: Task<Void, Never>?
   var alarmTime: ContinuousClock.Instant?
@@ -102,7 +104,8 @@ actor Scheduler {
     case .cancel(let ids): for id in ids { active[id]?.request?.cancel() }
     case .wakeAt(let time): setAlarm(time)
     case .limitConnections(let origin, let maximum):
-      Task { await runner.limitConnections(maximum, origin: origin) }
+      unsentLimits.updateValue(maximum, forKey: origin)
+      if unsentLimits.count == 1 { Task { await sendLimits() } }
     case .limitIsolation(let attempt, let limit): limitIsolation(attempt, limit)
     }
   }
@@ -157,6 +160,15 @@ actor Scheduler {
       tracker.add(record.job.id, of: record.spec.owner, request, bytesDone: record.job.bytesDone)
     }
     startSampling()
+  }
+
+  /// One after the other: of two limits of an origin the later one stays.
+  private func sendLimits() async {
+    while let (origin, maximum) = unsentLimits.first {
+      await runner.limitConnections(maximum, origin: origin)
+      // It may have changed meanwhile.
+      if unsentLimits[origin] == .some(maximum) { unsentLimits[origin] = nil }
+    }
   }
 
   /// Transfers of the same origin and lane are usually many.
