@@ -33,7 +33,7 @@ import Testing
     private let library: CompiledC
 
     init(_ arguments: String...) async throws {
-      // The names of the functions take two seconds for each crash of a debug build, and nobody reads them.
+      // Finding the names of the functions takes two seconds for each crash of a debug build; the test does not use them.
       daemon = try await Daemon(environment: ["SWIFT_BACKTRACE": "symbolicate=off"], isStarted: false)
       library = try await CompiledC.preload(CrashMarkTests.fault, in: daemon.directory)
     }

@@ -139,7 +139,7 @@ import Testing
   }
 
   /// Each file would get the content of the one before.
-  @Test("a second response that nobody asked for is not taken for the next one")
+  @Test("a second response to one request is not taken for the response to the next one")
   func unaskedResponse() async throws {
     let (hasEnded, isSent) = (Gate(), Gate())
     let unasked = Data("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked".utf8)
