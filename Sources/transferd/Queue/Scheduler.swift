@@ -104,8 +104,9 @@ actor Scheduler {
     case .cancel(let ids): for id in ids { active[id]?.request?.cancel() }
     case .wakeAt(let time): setAlarm(time)
     case .limitConnections(let origin, let maximum):
+      let isSending = !unsentLimits.isEmpty
       unsentLimits.updateValue(maximum, forKey: origin)
-      if unsentLimits.count == 1 { Task { await sendLimits() } }
+      if !isSending { Task { await sendLimits() } }
     case .limitIsolation(let attempt, let limit): limitIsolation(attempt, limit)
     }
   }
